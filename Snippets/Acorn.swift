@@ -6,7 +6,7 @@ import NormalizerTesting
 
 // snippet.show
 extension Provider { static let acorn: Provider = "acorn" }
-extension Store { static let acorn: Store = "acorn" }
+extension PurchaseStore { static let acorn: PurchaseStore = "acorn" }
 
 struct AcornNotification: Codable, Sendable {
     var id: String
@@ -20,7 +20,7 @@ struct AcornNotification: Codable, Sendable {
 
 struct AcornAdapter: ProviderAdapter {
     let provider: Provider = .acorn
-    let secret: Secret
+    let secret: SecretBytes
 
     func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<AcornNotification> {
         let signatures = delivery.headers.values("Acorn-Signature")

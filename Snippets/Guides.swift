@@ -14,8 +14,8 @@ import Stripe
 
 func start(stripeSecret: String) async throws -> (Journal, StripeAdapter) {
     // snippet.show
-    let stripe = try StripeAdapter(.init(signingSecrets: [Secret(stripeSecret)]))
-    let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: { Date() })
+    let stripe = try StripeAdapter(.init(signingSecrets: [SecretBytes(stripeSecret)]))
+    let journal = Journal(try await SQLiteJournalStorage(path: "billing.sqlite"), now: { Date() })
     // snippet.hide
     return (journal, stripe)
 }
@@ -33,7 +33,7 @@ func handle(
     // snippet.hide
 }
 
-func log(_ storage: SQLiteJournal) -> Journal {
+func log(_ storage: SQLiteJournalStorage) -> Journal {
     // snippet.show
     struct DeliveryLog: JournalObserver {
         func observe(_ observation: JournalObservation) {
@@ -171,7 +171,7 @@ func answer(_ journal: Journal) async throws -> Bool {
             push: .init(audience: simulator.audience, serviceAccountEmail: simulator.serviceAccountEmail)
         ),
         keys: try StaticKeySource(json: simulator.keySet),
-        api: try PlayDeveloperAPI(transport: transport, tokens: FixedAccessToken(Secret("token")))
+        api: try PlayDeveloperAPI(transport: transport, tokens: FixedAccessToken(SecretBytes("token")))
     )
     let notifications = try simulator.notifications(.life, from: Date(timeIntervalSince1970: 1_767_225_600))
     for (index, notification) in notifications.enumerated() {

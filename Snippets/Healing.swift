@@ -9,7 +9,7 @@ import Stripe
 
 func heal(
     _ journal: Journal,
-    _ appStore: AppStoreServer,
+    _ appStore: AppStoreServerClient,
     _ play: GooglePlayAdapter,
     _ stripe: StripeAdapter,
     _ revenueCat: RevenueCatClient
@@ -22,7 +22,7 @@ func heal(
 
 func answerStores(
     _ journal: Journal,
-    _ server: AppStoreServer,
+    _ server: AppStoreServerClient,
     _ googleAdapter: GooglePlayAdapter,
     consented: @escaping @Sendable (Account?) async -> Bool
 ) async throws {

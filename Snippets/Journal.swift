@@ -7,7 +7,7 @@ import SQLiteJournal
 
 func openJournal() async throws -> Journal {
     // snippet.show
-    let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: { Date() })
+    let journal = Journal(try await SQLiteJournalStorage(path: "billing.sqlite"), now: { Date() })
     // snippet.hide
     return journal
 }

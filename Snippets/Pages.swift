@@ -24,7 +24,7 @@ func tour(
     send: (NormalizedEvent) async throws -> Void
 ) async throws {
     // snippet.show
-    let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: { Date() })
+    let journal = Journal(try await SQLiteJournalStorage(path: "billing.sqlite"), now: { Date() })
 
     let answer = await journal.receive(delivery, with: adapter)  // send answer.status to the provider
     let access = try await journal.access(of: [.init("user-17", .appUserID)], at: now)
@@ -52,7 +52,7 @@ func twoSteps(
     return answer
 }
 
-func backfill(_ server: AppStoreServer, since launch: Date, _ journal: Journal) async throws -> Int {
+func backfill(_ server: AppStoreServerClient, since launch: Date, _ journal: Journal) async throws -> Int {
     // snippet.show
     let report = try await journal.backfill(from: server.history(in: .production), since: launch)
     // snippet.hide
@@ -63,7 +63,7 @@ func backfill(_ server: AppStoreServer, since launch: Date, _ journal: Journal) 
 
 func checkRevocation(
     _ configuration: inout AppleAdapter.Configuration,
-    _ curl: CurlTransport
+    _ curl: CurlHTTPTransport
 ) throws -> AppleAdapter.AwaitingRevocation {
     // snippet.show
     let checker = try RevocationChecker(transport: curl, now: { Date() })
@@ -139,14 +139,16 @@ func configureApple(appleRootCAG3: [UInt8]) throws -> AppleAdapter {
     return apple
 }
 
-func askApple(p8: String, _ adapter: AppleAdapter, _ curl: CurlTransport, _ ledger: inout AccountLedger) async throws {
+func askApple(p8: String, _ adapter: AppleAdapter, _ curl: CurlHTTPTransport, _ ledger: inout AccountLedger)
+    async throws
+{
     // snippet.show
     let key = try AppStoreServerKey(
         issuerID: "57246542-96fe-1a63-e053-0824d011072a",
         keyID: "2X9R4HXF34",
-        privateKey: Secret(p8)
+        privateKey: SecretBytes(p8)
     )
-    let server = try AppStoreServer(
+    let server = try AppStoreServerClient(
         .init(key: key, bundleID: "com.example.app"),
         adapter: adapter,  // the AppleAdapter of your webhook
         transport: curl,
@@ -159,8 +161,8 @@ func askApple(p8: String, _ adapter: AppleAdapter, _ curl: CurlTransport, _ ledg
 
 func configureGoogle(keyFile: [UInt8]) throws -> GooglePlayAdapter {
     // snippet.show
-    let transport = try CurlTransport()
-    let account = try ServiceAccount(keyFile: Secret(bytes: keyFile))
+    let transport = try CurlHTTPTransport()
+    let account = try ServiceAccount(keyFile: SecretBytes(bytes: keyFile))
     let api = try PlayDeveloperAPI(
         transport: transport,
         tokens: try ServiceAccountTokenSource(account, transport: transport, now: { Date() })
@@ -184,7 +186,7 @@ func configureGoogle(keyFile: [UInt8]) throws -> GooglePlayAdapter {
 func pull(
     _ google: GooglePlayAdapter,
     _ account: ServiceAccount,
-    _ transport: CurlTransport,
+    _ transport: CurlHTTPTransport,
     _ store: any PulledStore
 ) async throws {
     // snippet.show
@@ -207,8 +209,8 @@ protocol PulledStore: Sendable {
 func configureRevenueCat(authorization: String, signingSecret: String) throws -> RevenueCatAdapter {
     // snippet.show
     var configuration = RevenueCatAdapter.Configuration(
-        authorizations: [Secret(authorization)],  // the dashboard's "Authorization header value", whole
-        signingSecrets: [Secret(signingSecret)]  // "HMAC webhook signing"; several while one is replaced
+        authorizations: [SecretBytes(authorization)],  // the dashboard's "Authorization header value", whole
+        signingSecrets: [SecretBytes(signingSecret)]  // "HMAC webhook signing"; several while one is replaced
     )
     configuration.environments = [.production]
     let revenueCat = try RevenueCatAdapter(configuration)
@@ -217,7 +219,7 @@ func configureRevenueCat(authorization: String, signingSecret: String) throws ->
 }
 
 func askRevenueCat(
-    _ transport: CurlTransport,
+    _ transport: CurlHTTPTransport,
     apiKey: String,
     project: String,
     about lineage: SubscriptionID,
@@ -228,7 +230,7 @@ func askRevenueCat(
     handle: (NormalizedEvent) -> Void
 ) async throws {
     // snippet.show
-    let client = try RevenueCatClient(transport: transport, apiKey: Secret(apiKey), api: .v2(project: project))
+    let client = try RevenueCatClient(transport: transport, apiKey: SecretBytes(apiKey), api: .v2(project: project))
     for subscription in try await client.subscriptions(withTransaction: transaction) {
         state.apply(subscription.statement(about: lineage, product: productID, at: now))
     }
@@ -251,10 +253,10 @@ func receiveStripe(
 ) async throws -> Normalization {
     // snippet.show
     var configuration = StripeAdapter.Configuration(
-        signingSecrets: [Secret(webhookSecret), Secret(webhookSecretBeforeTheRoll)]
+        signingSecrets: [SecretBytes(webhookSecret), SecretBytes(webhookSecretBeforeTheRoll)]
     )
     configuration.mode = .live
-    configuration.lookup = .init(transport: try CurlTransport(), apiKey: Secret(apiKey))
+    configuration.lookup = .init(transport: try CurlHTTPTransport(), apiKey: SecretBytes(apiKey))
     let stripe = try StripeAdapter(configuration)
 
     let result = try await stripe.receive(Delivery(headers: headers, body: body, receivedAt: now))
@@ -281,8 +283,8 @@ func receiveSimulated() throws -> (AppleAdapter, StripeAdapter) {
 
 func askSimulated(_ configuration: inout StripeAdapter.Configuration, port: Int) throws {
     // snippet.show
-    struct SimulatedAPI: HTTPTransport {
-        let curl: CurlTransport
+    struct SimulatedAPI: HTTPTransportProtocol {
+        let curl: CurlHTTPTransport
         let port: Int
 
         func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
@@ -293,15 +295,18 @@ func askSimulated(_ configuration: inout StripeAdapter.Configuration, port: Int)
             )
         }
     }
-    let curl = try CurlTransport(.init(trustRoots: .file(path: "/tmp/stripe/ca.pem")))
-    configuration.lookup = .init(transport: SimulatedAPI(curl: curl, port: port), apiKey: Secret("rk_live_simulated"))
+    let curl = try CurlHTTPTransport(.init(trustRoots: .file(path: "/tmp/stripe/ca.pem")))
+    configuration.lookup = .init(
+        transport: SimulatedAPI(curl: curl, port: port),
+        apiKey: SecretBytes("rk_live_simulated")
+    )
     configuration.lookup?.completesSnapshots = true
     // snippet.hide
 }
 
 func simulate(from start: Date, now: Date) throws {
     // snippet.show
-    let story = Story(
+    let story = CustomerStory(
         "late",
         "A charge fails, and succeeds four days later.",
         [

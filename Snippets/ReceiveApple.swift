@@ -14,7 +14,7 @@ func makeApple(rootG3: [UInt8]) throws -> AppleAdapter {
     )
 }
 
-func receive(_ body: [UInt8], with apple: AppleAdapter, into store: any Store) async -> Int {
+func receive(_ body: [UInt8], with apple: AppleAdapter, into store: any PurchaseStore) async -> Int {
     // snippet.show
     let delivery = Delivery(body: body, receivedAt: Date())
     let answer: Acknowledgement
@@ -49,7 +49,7 @@ func receive(_ upload: Upload, with apple: AppleAdapter) throws -> Normalization
     return result
 }
 
-protocol Store: Sendable {
+protocol PurchaseStore: Sendable {
     /// Throws `unavailable` where nothing could be stored, so that Apple sends the notification again.
     func update(
         for result: Normalization,

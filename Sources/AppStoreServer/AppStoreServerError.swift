@@ -15,7 +15,7 @@ public struct AppStoreServerError: Error, Sendable {
         /// The request was refused here, or Apple calls it wrong; sending it again does not help.
         public static let invalidRequest: Code = "invalid_request"
         /// Apple refuses the token: key, key id, issuer id, bundle id or the clock is wrong. Apple does not say which; see
-        /// ``AppStoreServer/AppStoreServer/preflight(attempts:)``.
+        /// ``AppStoreServer/AppStoreServerClient/preflight(attempts:)``.
         public static let unauthorized: Code = "unauthorized"
         /// Apple does not allow this for the purchase, such as a third extension within a year.
         public static let forbidden: Code = "forbidden"

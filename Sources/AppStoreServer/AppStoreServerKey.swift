@@ -22,7 +22,7 @@ public struct AppStoreServerKey: Sendable {
     /// - Throws: `ConfigurationError` that names the part that is wrong: an issuer id that is not a UUID, a key id that is
     ///   empty or has characters other than letters and digits, or a private key that is not a PKCS #8 key on P-256. No
     ///   message holds anything of the key.
-    public init(issuerID: String, keyID: String, privateKey: Secret) throws(ConfigurationError) {
+    public init(issuerID: String, keyID: String, privateKey: SecretBytes) throws(ConfigurationError) {
         guard UUID(uuidString: issuerID) != nil else {
             throw ConfigurationError("App Store Server API: issuerID must be the UUID shown in App Store Connect")
         }

@@ -29,7 +29,7 @@ public struct Preflight: Sendable, Hashable {
     /// The outcome for one environment.
     public struct Result: Sendable, Hashable {
         /// The server that was asked.
-        public var environment: AppStoreServer.Environment
+        public var environment: AppStoreServerClient.Environment
         /// Its answer.
         public var finding: Finding
         /// Advice, in a sentence fit for a terminal.
@@ -45,7 +45,7 @@ public struct Preflight: Sendable, Hashable {
     }
 }
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// Asks each configured environment for a test notification, and names the problem if it is refused.
     ///
     /// Apple answers a wrong key, key id, issuer id and bundle id alike. So the answers of both environments are read

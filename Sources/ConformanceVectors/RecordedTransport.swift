@@ -1,7 +1,7 @@
 package import HTTPTransport
 
 /// Gives a vector's recorded answers; a request without one fails as if there were no connection.
-package struct RecordedTransport: HTTPTransport {
+package struct RecordedTransport: HTTPTransportProtocol {
     private let answers: [RecordedAnswer]
 
     package init(_ answers: [RecordedAnswer]) { self.answers = answers }

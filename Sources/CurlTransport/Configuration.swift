@@ -1,6 +1,6 @@
 import HTTPTransport
 
-extension CurlTransport {
+extension CurlHTTPTransport {
     /// The settings of a transport.
     public struct Configuration: Sendable {
         /// The certificates that a server's chain has to end in.

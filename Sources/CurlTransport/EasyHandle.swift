@@ -98,7 +98,7 @@ import HTTPTransport
         try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     }
 
-    func trust(_ roots: CurlTransport.Configuration.TrustRoots) throws(HTTPTransportError) {
+    func trust(_ roots: CurlHTTPTransport.Configuration.TrustRoots) throws(HTTPTransportError) {
         switch roots {
         case .system: return
         case .file(let path):

@@ -10,7 +10,7 @@ import HTTPTransport
 @safe struct MultiHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 
-    init(_ configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
+    init(_ configuration: CurlHTTPTransport.Configuration) throws(HTTPTransportError) {
         guard let pointer = unsafe curl_multi_init() else {
             throw HTTPTransportError(.transportFailure, "libcurl has no memory for a transport")
         }

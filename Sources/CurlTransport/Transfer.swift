@@ -32,7 +32,7 @@ final class Transfer {
         for ticket: Ticket,
         until deadline: ContinuousClock.Instant,
         from pool: ConnectionPool?,
-        _ configuration: CurlTransport.Configuration,
+        _ configuration: CurlHTTPTransport.Configuration,
         endingA silence: ConnectionSilence,
         _ continuation: Continuation
     ) throws(HTTPTransportError) {
@@ -63,7 +63,7 @@ final class Transfer {
     }
 
     private func setConnection(
-        _ configuration: CurlTransport.Configuration,
+        _ configuration: CurlHTTPTransport.Configuration,
         timeout: Duration
     ) throws(HTTPTransportError) {
         try easy.usePool()

@@ -66,12 +66,12 @@ final class TransferLoop: Sendable {
     }
 
     private let mailbox: Locked<Mailbox>
-    private let configuration: CurlTransport.Configuration
+    private let configuration: CurlHTTPTransport.Configuration
 
     // libcurl wants this once in a process, before anything else.
     private static let globalCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    init(_ configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
+    init(_ configuration: CurlHTTPTransport.Configuration) throws(HTTPTransportError) {
         guard Self.globalCode == CURLE_OK else {
             throw HTTPTransportError(
                 .transportFailure,

@@ -1,6 +1,6 @@
 import Normalizer
 
-extension CustomerReport {
+extension CustomerReportPage {
     /// The statement of credits: the grants, their ends, and the rest.
     func credits(_ statement: CreditStatement) -> HTML {
         let names = Dictionary(

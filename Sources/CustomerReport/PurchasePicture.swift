@@ -7,7 +7,7 @@ struct PurchasePicture {
         var product: String
         var start: Int64
         var end: Int64
-        var phase: Phase
+        var phase: PeriodPhase
         var transaction: String?
     }
 
@@ -33,7 +33,7 @@ struct PurchasePicture {
     private let first: Int64
     private let last: Int64
 
-    init(_ purchase: CustomerReport.Purchase, at time: Date) {
+    init(_ purchase: CustomerReportPage.Purchase, at time: Date) {
         state = purchase.state
         self.time = time.millisecondsSince1970
         var periods: [Int64: Bar] = [:]

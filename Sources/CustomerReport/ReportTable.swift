@@ -1,6 +1,6 @@
-/// A table of text with actions for its rows, as a page with the look of a ``CustomerReport``.
+/// A table of text with actions for its rows, as a page with the look of a ``CustomerReportPage``.
 ///
-/// Serve it with ``CustomerReport/contentSecurityPolicy``.
+/// Serve it with ``CustomerReportPage/contentSecurityPolicy``.
 public struct ReportTable: Sendable {
     /// A button that posts a form.
     public struct Action: Sendable {
@@ -37,7 +37,7 @@ public struct ReportTable: Sendable {
         let notice: HTML = notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" } ?? ""
         let link: HTML = home.map { "<p><a href=\"\($0)\">Customers</a></p>" } ?? ""
         let page: HTML = """
-            \(CustomerReport.head(title))<header><h1>\(title)</h1>\(link)</header><main>\(notice)
+            \(CustomerReportPage.head(title))<header><h1>\(title)</h1>\(link)</header><main>\(notice)
             \(markup(label: title))</main></body></html>
             """
         return page.text

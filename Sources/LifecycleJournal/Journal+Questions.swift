@@ -208,19 +208,19 @@ extension Journal {
     }
 
     /// A store's token, sealed for one duty; nil without a key, so that it is not kept.
-    func seal(_ token: Secret, for duty: String) throws -> String? {
+    func seal(_ token: SecretBytes, for duty: String) throws -> String? {
         guard let sealing = try sealing else { return nil }
         let sealed = try sealing.seal(token.bytes, for: duty)
         return String(decoding: Base64.encode(sealed.span), as: UTF8.self)
     }
 
     /// The token that ``seal(_:for:)`` sealed for the same duty; nil if it was sealed under another key.
-    func token(_ sealed: String?, for duty: String) throws -> Secret? {
+    func token(_ sealed: String?, for duty: String) throws -> SecretBytes? {
         guard let sealed, let sealing = try sealing,
             let octets = try? Base64.decode(Array(sealed.utf8).span),
             let bytes = try sealing.open(octets, for: duty)
         else { return nil }
-        return Secret(bytes: bytes)
+        return SecretBytes(bytes: bytes)
     }
 
     /// How the store has to be asked about the lineage of a row; nil if that is not known, or sealed under another key.

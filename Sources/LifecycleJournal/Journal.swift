@@ -8,7 +8,7 @@ public import Normalizer
 /// may work on one database.
 ///
 /// ```swift
-/// let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: timeOfDay)
+/// let journal = Journal(try await SQLiteJournalStorage(path: "billing.sqlite"), now: timeOfDay)
 /// let answer = await journal.receive(delivery, with: adapter)     // answer.status goes to the provider
 /// let access = try await journal.access(of: [account], at: now)
 /// ```
@@ -25,7 +25,7 @@ public struct Journal: Sendable {
         /// The key that purchase tokens are sealed with. Some stores can only be asked with such a token; without a key the journal
         /// keeps none, and those stores are asked only about purchases that an app uploads. Keep the key outside the database. A
         /// token that was sealed with another key is not used; the next notification brings it again.
-        public var sealingKey: Secret?
+        public var sealingKey: SecretBytes?
         /// How often a queue gives an item out before it gives it up.
         public var maximumAttempts = 12
         /// How long a queue waits after the first failure. It doubles with every further one, up to an hour.

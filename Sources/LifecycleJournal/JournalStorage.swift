@@ -1,6 +1,6 @@
 /// Where a ``Journal`` keeps its rows: ten tables of one shape, and transactions over them.
 ///
-/// `SQLiteJournal` and `PostgresJournal` are storages. To use a database connection that you have already, write one of your
+/// `SQLiteJournalStorage` and `PostgresJournalStorage` are storages. To use a database connection that you have already, write one of your
 /// own: a storage is a transaction and the five row operations of ``JournalTransaction``. `JournalConformance`, in
 /// `NormalizerTesting`, checks that it loses nothing.
 public protocol JournalStorage: Sendable {

@@ -1,12 +1,12 @@
 package import HTTPTransport
 
 /// Sends what is meant for a provider to a server on the loopback interface, whichever of the provider's hosts it is for.
-package struct RedirectedTransport: HTTPTransport {
-    private let base: any HTTPTransport
+package struct RedirectedTransport: HTTPTransportProtocol {
+    private let base: any HTTPTransportProtocol
     private let port: Int
 
     /// - Parameter base: trusts the server's certificate, which is for `localhost`.
-    package init(_ base: any HTTPTransport, to port: Int) {
+    package init(_ base: any HTTPTransportProtocol, to port: Int) {
         (self.base, self.port) = (base, port)
     }
 

@@ -4,7 +4,7 @@ public import HTTPTransport
 ///
 /// The first rule that matches and is not used up answers. Where none does, the request fails with `connectionFailed`,
 /// so that nothing reaches a place that a test has not named. The limits of a request hold as in a real transport.
-public final class StubTransport: HTTPTransport {
+public final class StubTransport: HTTPTransportProtocol {
     /// The answer of a rule to a request.
     public typealias Handler =
         @Sendable (HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse

@@ -150,12 +150,12 @@ extension Vector {
         switch provider {
         case .stripe:
             guard let secret = try config.optionalStrings("secrets")?.first else { return nil }
-            let header = try StripeSimulator.header(body, timestamp: time, secrets: [Secret(secret)])
+            let header = try StripeSimulator.header(body, timestamp: time, secrets: [SecretBytes(secret)])
             return replacing(body: body, headers: ["Stripe-Signature": header])
         case .revenuecat:
             let simulator = RevenueCatSimulator(
-                authorization: try config.optionalString("authorization").map { Secret($0) },
-                signingSecret: try config.optionalStrings("hmacSecrets")?.first.map { Secret($0) }
+                authorization: try config.optionalString("authorization").map { SecretBytes($0) },
+                signingSecret: try config.optionalStrings("hmacSecrets")?.first.map { SecretBytes($0) }
             )
             return replacing(body: body, headers: try simulator.delivery(body, receivedAt: now).headers)
         default:

@@ -6,10 +6,10 @@ actor Connection {
     nonisolated let executor = QueueExecutor("lifecycle.postgres")
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    private let configuration: PostgresJournal.Configuration
+    private let configuration: PostgresJournalStorage.Configuration
     private var session: Session?
 
-    init(_ configuration: PostgresJournal.Configuration) { self.configuration = configuration }
+    init(_ configuration: PostgresJournalStorage.Configuration) { self.configuration = configuration }
 
     /// Runs a transaction.
     func run<Value: Sendable>(

@@ -2,13 +2,13 @@ import LifecycleJournal
 
 /// Gives connections out, the first come first; there are never more than the configuration allows.
 actor Pool {
-    private let configuration: PostgresJournal.Configuration
+    private let configuration: PostgresJournalStorage.Configuration
     private var idle: [Connection] = []
     private var count = 0
     private var waiting: [(id: Int, continuation: CheckedContinuation<Connection, any Error>)] = []
     private var lastID = 0
 
-    init(_ configuration: PostgresJournal.Configuration) { self.configuration = configuration }
+    init(_ configuration: PostgresJournalStorage.Configuration) { self.configuration = configuration }
 
     nonisolated func with<Value: Sendable>(
         _ body: @Sendable (Connection) async throws -> Value

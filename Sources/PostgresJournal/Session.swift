@@ -15,7 +15,7 @@ import Darwin
     private let statementTimeout: Duration
     private var prepared: [String: String] = [:]
 
-    init(_ configuration: PostgresJournal.Configuration) throws {
+    init(_ configuration: PostgresJournalStorage.Configuration) throws {
         statementTimeout = configuration.statementTimeout
         unsafe handle = try unsafe Session.start(configuration)
         try connect(until: .now + configuration.connectTimeout)
@@ -43,7 +43,7 @@ import Darwin
 
     // MARK: Connecting
 
-    @unsafe private static func start(_ configuration: PostgresJournal.Configuration) throws(JournalError)
+    @unsafe private static func start(_ configuration: PostgresJournalStorage.Configuration) throws(JournalError)
         -> OpaquePointer
     {
         // The URL can change the settings before it, and none of those after it.

@@ -23,7 +23,7 @@ package struct AppleReceiver: ConfiguredReceiver {
     private let maximumBodyBytes: Int
 
     /// Asks for nothing: Apple's notifications are whole.
-    package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
+    package init(config: JSONValue, answers: (any HTTPTransportProtocol)? = nil) throws(ConfigurationError) {
         let members: Members
         do throws(JSONError) {
             members = try Members(try ObjectReader(config))

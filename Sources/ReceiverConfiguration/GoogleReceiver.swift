@@ -23,7 +23,7 @@ package struct GoogleReceiver: ConfiguredReceiver {
     private let kind: Kind
 
     /// - Parameter answers: the provider's answers, at once or never; nil for no look-ups.
-    package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
+    package init(config: JSONValue, answers: (any HTTPTransportProtocol)? = nil) throws(ConfigurationError) {
         let members: Members
         do throws(JSONError) {
             members = try Members(ObjectReader(config))
@@ -38,7 +38,7 @@ package struct GoogleReceiver: ConfiguredReceiver {
         if let answers {
             api = try PlayDeveloperAPI(
                 transport: answers,
-                tokens: FixedAccessToken(Secret("recorded")),
+                tokens: FixedAccessToken(SecretBytes("recorded")),
                 // A recorded answer comes at once or never.
                 retry: RetryPolicy(maximumAttempts: 1),
                 clock: StandingClock()

@@ -11,7 +11,7 @@ package protocol ConfiguredReceiver: Sendable {
     /// Reads a configuration, which has to be one that the adapter can verify something with.
     ///
     /// - Parameter answers: what the provider answers, at once or never; nil where nothing is looked up.
-    init(config: JSONValue, answers: (any HTTPTransport)?) throws(ConfigurationError)
+    init(config: JSONValue, answers: (any HTTPTransportProtocol)?) throws(ConfigurationError)
 
     func receive(_ delivery: Delivery) async throws(DeliveryError) -> Normalization
 
@@ -63,7 +63,7 @@ package enum Receivers {
     package static func receiver(
         for provider: Provider,
         config: JSONValue,
-        answers: (any HTTPTransport)? = nil
+        answers: (any HTTPTransportProtocol)? = nil
     ) throws(ConfigurationError) -> any ConfiguredReceiver {
         guard let kind = kind(for: provider) else { throw ConfigurationError("provider must be \(Provider.choice)") }
         return try kind.init(config: config, answers: answers)

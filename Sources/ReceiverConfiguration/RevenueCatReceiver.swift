@@ -12,13 +12,13 @@ package struct RevenueCatReceiver: ConfiguredReceiver {
     private let adapter: RevenueCatAdapter
 
     /// - Parameter answers: the provider's answers, at once or never; nil for no look-ups.
-    package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
+    package init(config: JSONValue, answers: (any HTTPTransportProtocol)? = nil) throws(ConfigurationError) {
         var configuration: RevenueCatAdapter.Configuration
         do throws(JSONError) {
             let reader = try ObjectReader(config)
             configuration = RevenueCatAdapter.Configuration(
-                authorizations: try Self.strings(reader, "authorization").map { Secret($0) },
-                signingSecrets: try Self.strings(reader, "hmacSecrets").map { Secret($0) }
+                authorizations: try Self.strings(reader, "authorization").map { SecretBytes($0) },
+                signingSecrets: try Self.strings(reader, "hmacSecrets").map { SecretBytes($0) }
             )
             if let seconds = try reader.optionalInt64("toleranceSeconds") {
                 configuration.tolerance = .seconds(seconds)
@@ -37,7 +37,7 @@ package struct RevenueCatReceiver: ConfiguredReceiver {
         if let answers {
             var client = try RevenueCatClient(
                 transport: answers,
-                apiKey: Secret("sk_recorded"),
+                apiKey: SecretBytes("sk_recorded"),
                 api: .v2(project: "proj_recorded")
             )
             // A recorded answer comes at once or never.

@@ -13,7 +13,7 @@ package struct StripeReceiver: ConfiguredReceiver {
     private let isQuestion: Bool
 
     /// - Parameter answers: the provider's answers, at once or never; nil for no look-ups.
-    package init(config: JSONValue, answers: (any HTTPTransport)? = nil) throws(ConfigurationError) {
+    package init(config: JSONValue, answers: (any HTTPTransportProtocol)? = nil) throws(ConfigurationError) {
         var configuration: StripeAdapter.Configuration
         do throws(JSONError) {
             let reader = try ObjectReader(config)
@@ -22,7 +22,7 @@ package struct StripeReceiver: ConfiguredReceiver {
             case "question": isQuestion = true
             default: throw try reader.value("kind").error(.missing)
             }
-            configuration = .init(signingSecrets: try (reader.optionalStrings("secrets") ?? []).map { Secret($0) })
+            configuration = .init(signingSecrets: try (reader.optionalStrings("secrets") ?? []).map { SecretBytes($0) })
             if let seconds = try reader.optionalInt64("toleranceSeconds") {
                 configuration.tolerance = .within(.seconds(seconds))
             }
@@ -34,7 +34,7 @@ package struct StripeReceiver: ConfiguredReceiver {
             throw ConfigurationError("config: \(error)")
         }
         if let answers {
-            var lookup = StripeAdapter.Lookup(transport: answers, apiKey: Secret("rk_recorded"))
+            var lookup = StripeAdapter.Lookup(transport: answers, apiKey: SecretBytes("rk_recorded"))
             // A recorded answer comes at once or never.
             lookup.maximumAttempts = 1
             lookup.completesSnapshots = true

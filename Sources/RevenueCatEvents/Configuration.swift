@@ -16,9 +16,9 @@ extension RevenueCatAdapter {
 
         /// Values of `Authorization` that are accepted, whole, as typed into the dashboard; several while one is
         /// replaced.
-        public var authorizations: [Secret]
+        public var authorizations: [SecretBytes]
         /// Signing secrets as the dashboard shows them; several while one is replaced.
-        public var signingSecrets: [Secret]
+        public var signingSecrets: [SecretBytes]
         /// Which proofs are required; nil for every one that is configured. A policy that leaves a configured proof out
         /// is refused: an attacker would choose the weaker one.
         public var policy: Policy?
@@ -37,7 +37,7 @@ extension RevenueCatAdapter {
         public var lookup: RevenueCatClient?
 
         /// Makes a set-up.
-        public init(authorizations: [Secret] = [], signingSecrets: [Secret] = [], policy: Policy? = nil) {
+        public init(authorizations: [SecretBytes] = [], signingSecrets: [SecretBytes] = [], policy: Policy? = nil) {
             self.authorizations = authorizations
             self.signingSecrets = signingSecrets
             self.policy = policy

@@ -320,7 +320,7 @@ extension ChannelComparison {
 
 extension NormalizedEvent {
     /// The store of the purchase: a relay distinguishes the Mac App Store from the App Store, Apple does not.
-    var homeStore: Store { subscription?.store ?? store }
+    var homeStore: PurchaseStore { subscription?.store ?? store }
 }
 
 extension LifecycleEvent.BillingIssue.Access {

@@ -47,13 +47,13 @@ package struct Chaos: Sendable {
         }
     }
 
-    package let story: Story
+    package let story: CustomerStory
     package let provider: Provider
     private let receiver: StoryReceiver
     private let undisturbed: Outcome
 
     /// Plays the story as it happened.
-    package init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
+    package init(_ story: CustomerStory, by simulator: any StorySimulator, from start: Date) async throws {
         self.story = story
         provider = simulator.provider
         receiver = try StoryReceiver(try simulator.notifications(story, from: start), by: simulator)

@@ -44,7 +44,7 @@ package struct StoryPlayback: Sendable {
     ///
     /// - Throws: `SimulatorError` if the provider has no such story; `DeliveryError` if its adapter refuses the
     ///   simulator's delivery; `ConfigurationError` if the adapter does not take the simulator's configuration.
-    package init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
+    package init(_ story: CustomerStory, by simulator: any StorySimulator, from start: Date) async throws {
         let receiver = try StoryReceiver(try simulator.notifications(story, from: start), by: simulator)
         var taken: [Taken] = []
         for (index, notification) in receiver.notifications.enumerated() {

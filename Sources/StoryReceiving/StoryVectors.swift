@@ -11,7 +11,7 @@ package enum StoryVectors {
     /// - Throws: `SimulatorError` if the provider has no such story; `VectorError` if the story comes to something
     ///   else than it says.
     package static func lines(
-        _ story: Story,
+        _ story: CustomerStory,
         by simulator: any StorySimulator,
         from start: Date
     ) async throws -> [String] {
@@ -44,7 +44,8 @@ package enum StoryVectors {
     }
 
     /// - Throws: `VectorError` if a step comes to something else than the story says.
-    package static func check(_ playback: StoryPlayback, _ story: Story, _ simulator: any StorySimulator) throws {
+    package static func check(_ playback: StoryPlayback, _ story: CustomerStory, _ simulator: any StorySimulator) throws
+    {
         let kinds = playback.kinds
         for expectation in try simulator.expectations(of: story) {
             let actual = kinds[expectation.step] ?? []

@@ -25,7 +25,7 @@ extension StripeAdapter {
     /// The choices of a set-up.
     public struct Configuration: Sendable {
         /// The signing secrets (`whsec_…`, whole): several while one is rolled, or where endpoints share an address.
-        public var signingSecrets: [Secret]
+        public var signingSecrets: [SecretBytes]
         /// How far the signed timestamp may lie from the time of receipt.
         public var tolerance: Tolerance = .within(.seconds(300))
         /// How far the signed timestamp may lie in the future, if that differs from ``tolerance``.
@@ -46,7 +46,7 @@ extension StripeAdapter {
         public var lookup: Lookup?
 
         /// Makes a set-up with these secrets and every other value at its default.
-        public init(signingSecrets: [Secret]) {
+        public init(signingSecrets: [SecretBytes]) {
             self.signingSecrets = signingSecrets
         }
     }
@@ -124,10 +124,10 @@ extension StripeAdapter {
         public static let testedVersion = "2026-10-28.endive"
 
         /// The transport of the requests.
-        public var transport: any HTTPTransport
+        public var transport: any HTTPTransportProtocol
         /// A secret or restricted key that may read subscriptions and their schedules, invoices, charges, refunds, payment
         /// intents, prices and checkout sessions.
-        public var apiKey: Secret
+        public var apiKey: SecretBytes
         /// The API version to ask in. Without one the account's default would decide the form of answers.
         public var version = Self.testedVersion
         /// The host to ask; no request ever goes to another.
@@ -146,7 +146,7 @@ extension StripeAdapter {
         public var completesSnapshots = false
 
         /// Makes a set-up with every other value at its default.
-        public init(transport: any HTTPTransport, apiKey: Secret) {
+        public init(transport: any HTTPTransportProtocol, apiKey: SecretBytes) {
             self.transport = transport
             self.apiKey = apiKey
         }

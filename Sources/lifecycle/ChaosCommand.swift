@@ -35,7 +35,7 @@ struct ChaosCommand: AsyncParsableCommand {
     }
 
     private func play() async throws {
-        let stories = story == "all" ? Story.all : [try StoryOptions.story(story)]
+        let stories = story == "all" ? CustomerStory.all : [try StoryOptions.story(story)]
         let simulators = try options.simulators()
         var played = 0
         for story in stories {

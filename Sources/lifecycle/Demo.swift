@@ -19,14 +19,14 @@ struct Demo: AsyncParsableCommand {
         // 2026-01-05T10:00:00Z
         let start = Date(timeIntervalSince1970: 1_767_607_200)
         var channels: [Channel] = []
-        for provider in Story.providers {
+        for provider in CustomerStory.providers {
             channels.append(
                 try await Channel(.life, by: try StoryOptions.simulator(provider, seed: "demo"), from: start)
             )
         }
         let columns = Columns([36] + channels.map { _ in 28 })
-        try StandardOutput.write(columns.line(["\(Story.life.id), reported by"] + channels.map(\.title)))
-        for (index, step) in Story.life.steps.enumerated() {
+        try StandardOutput.write(columns.line(["\(CustomerStory.life.id), reported by"] + channels.map(\.title)))
+        for (index, step) in CustomerStory.life.steps.enumerated() {
             let times = channels.compactMap { $0.times[index] }
             let date = times.min().map { RFC3339.string($0.millisecondsSince1970).prefix(10) } ?? ""
             try StandardOutput.write(
@@ -62,7 +62,7 @@ private struct Channel {
     /// The answer to a forger.
     let refusal: (answer: Int, error: DeliveryError)
 
-    init(_ story: Story, by simulator: any StorySimulator, from start: Date) async throws {
+    init(_ story: CustomerStory, by simulator: any StorySimulator, from start: Date) async throws {
         title = simulator.provider.storyTitle
         let playback = try await StoryPlayback(story, by: simulator, from: start)
         deliveries = playback.taken.count
@@ -86,7 +86,7 @@ private struct Channel {
 
     /// The first notification of a simulator with the same names and other keys.
     private static func refusal(
-        _ story: Story,
+        _ story: CustomerStory,
         _ simulator: any StorySimulator,
         from start: Date
     ) async throws -> (Int, DeliveryError) {

@@ -84,9 +84,9 @@ struct Pull: AsyncParsableCommand {
             }
         }
 
-        let (adapter, worker, transport): (GooglePlayAdapter, PullWorker, CurlTransport)
+        let (adapter, worker, transport): (GooglePlayAdapter, PullWorker, CurlHTTPTransport)
         do {
-            transport = try CurlTransport(.init(trustRoots: settings.trustRoots))
+            transport = try CurlHTTPTransport(.init(trustRoots: settings.trustRoots))
             adapter = try settings.adapter(transport)
             worker = try settings.pullWorker(transport)
         } catch {

@@ -19,7 +19,7 @@ struct PullSettings {
     let account: ServiceAccount
     var google: GooglePlayAdapter.Configuration
     var worker: PullWorker.Configuration
-    let trustRoots: CurlTransport.Configuration.TrustRoots
+    let trustRoots: CurlHTTPTransport.Configuration.TrustRoots
     /// The emulators on this host, in tests.
     private let play: HTTPSURL?
     private let token: HTTPSURL?
@@ -48,7 +48,7 @@ struct PullSettings {
         default: throw ValidationError("orderLookup must be never, voided or charged")
         }
         google.looksUpVoidedPurchases = try reader.optionalBool("voidedPurchaseLookup") ?? false
-        account = try ServiceAccount(keyFile: Secret(bytes: try contents(of: reader.string("serviceAccountFile"))))
+        account = try ServiceAccount(keyFile: SecretBytes(bytes: try contents(of: reader.string("serviceAccountFile"))))
         trustRoots =
             try reader.optionalString("trustRootsFile").map { path in
                 // libcurl would report it with each connection, and a failed connection is only repeated.
@@ -73,7 +73,7 @@ struct PullSettings {
         }
     }
 
-    func adapter(_ transport: any HTTPTransport) throws -> GooglePlayAdapter {
+    func adapter(_ transport: any HTTPTransportProtocol) throws -> GooglePlayAdapter {
         let api = try PlayDeveloperAPI(
             transport: transport,
             tokens: try tokens(.androidPublisher, transport),
@@ -82,7 +82,7 @@ struct PullSettings {
         return try GooglePlayAdapter(google, keys: nil, api: api)
     }
 
-    func pullWorker(_ transport: any HTTPTransport) throws -> PullWorker {
+    func pullWorker(_ transport: any HTTPTransportProtocol) throws -> PullWorker {
         // An emulator is spoken to without TLS, and is sent no token.
         let tokens = worker.endpoint == nil ? try tokens(.pubSub, transport) : nil
         return try PullWorker(worker, transport: transport, tokens: tokens, now: { Date() })
@@ -90,7 +90,7 @@ struct PullSettings {
 
     private func tokens(
         _ scope: ServiceAccountTokenSource.Scope,
-        _ transport: any HTTPTransport
+        _ transport: any HTTPTransportProtocol
     ) throws -> ServiceAccountTokenSource {
         try ServiceAccountTokenSource(
             account,

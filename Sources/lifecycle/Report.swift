@@ -24,7 +24,7 @@ struct Report: ParsableCommand {
     func run() throws {
         var lines: [LogLine] = []
         try input.eachLine { lines.append($0) }
-        var report = CustomerReport(lines, at: input.moment)
+        var report = CustomerReportPage(lines, at: input.moment)
         if let account = input.account {
             var timeline = Timeline()
             for line in lines { timeline.play(line) }

@@ -95,7 +95,7 @@ struct Simulate: AsyncParsableCommand {
     }
 
     private func play() async throws {
-        if list { return try StandardOutput.write(StoryTable(Story.all).text) }
+        if list { return try StandardOutput.write(StoryTable(CustomerStory.all).text) }
         guard let story = try story.map(StoryOptions.story) else { return }
         let simulators = try options.simulators(audience: audience ?? post).filter { simulator in
             guard let absence = simulator.absence(of: story) else { return true }
@@ -145,16 +145,16 @@ struct Simulate: AsyncParsableCommand {
         withExtendedLifetime(api) {}
     }
 
-    private func transport() throws -> CurlTransport {
+    private func transport() throws -> CurlHTTPTransport {
         let certificates = try ca.map { try contents(of: $0) }
         do throws(HTTPTransportError) {
-            return try CurlTransport(.init(trustRoots: certificates.map { .pem($0) } ?? .system))
+            return try CurlHTTPTransport(.init(trustRoots: certificates.map { .pem($0) } ?? .system))
         } catch {
             throw ValidationError("--ca: \(error.message)")
         }
     }
 
-    private func write(_ story: Story, _ simulator: any StorySimulator, from start: Date, to folder: String)
+    private func write(_ story: CustomerStory, _ simulator: any StorySimulator, from start: Date, to folder: String)
         async throws
     {
         let lines = try await StoryVectors.lines(story, by: simulator, from: start)
@@ -189,14 +189,14 @@ struct LostNotifications {
 struct StoryTable {
     let text: String
 
-    init(_ stories: [Story]) {
+    init(_ stories: [CustomerStory]) {
         let width = (stories.map(\.id.count).max() ?? 0) + 2
-        let columns = Story.providers.map(\.rawValue)
+        let columns = CustomerStory.providers.map(\.rawValue)
         let header = "story".padding(toLength: width, withPad: " ", startingAt: 0) + columns.joined(separator: "  ")
         var lines = [header]
         for story in stories {
             var line = story.id.padding(toLength: width, withPad: " ", startingAt: 0)
-            for (provider, column) in zip(Story.providers, columns) {
+            for (provider, column) in zip(CustomerStory.providers, columns) {
                 let mark = story.absence(at: provider) == nil ? "yes" : "-"
                 line += mark.padding(toLength: column.count + 2, withPad: " ", startingAt: 0)
             }

@@ -38,7 +38,7 @@ struct StoryOptions: ParsableArguments {
         try providers.map { try Self.simulator($0, seed: seed, audience: audience, store: relayedStore) }
     }
 
-    private var relayedStore: Store? {
+    private var relayedStore: PurchaseStore? {
         get throws {
             guard let store else { return nil }
             guard let known = Self.stores.first(where: { $0.rawValue == store }) else {
@@ -53,8 +53,8 @@ struct StoryOptions: ParsableArguments {
 
     var providers: [Provider] {
         get throws {
-            guard let provider else { return Story.providers }
-            guard let known = Story.providers.first(where: { $0.rawValue == provider }) else {
+            guard let provider else { return CustomerStory.providers }
+            guard let known = CustomerStory.providers.first(where: { $0.rawValue == provider }) else {
                 throw ValidationError("--provider must be \(Provider.choice)")
             }
             return [known]
@@ -65,7 +65,7 @@ struct StoryOptions: ParsableArguments {
         _ provider: Provider,
         seed: String,
         audience: String? = nil,
-        store: Store? = nil
+        store: PurchaseStore? = nil
     ) throws -> any StorySimulator {
         switch provider {
         case .google:
@@ -89,8 +89,8 @@ struct StoryOptions: ParsableArguments {
         }
     }
 
-    static func story(_ id: String) throws -> Story {
-        guard let story = Story.named(id) else {
+    static func story(_ id: String) throws -> CustomerStory {
+        guard let story = CustomerStory.named(id) else {
             throw ValidationError("there is no story \(id); `lifecycle simulate --list` lists them")
         }
         return story

@@ -37,11 +37,11 @@ struct Webhook {
     private let compression: Int
     private let maximumAttempts: Int
     private let lost: Set<Int>
-    private let transport: CurlTransport
+    private let transport: CurlHTTPTransport
 
     init(
         url: HTTPSURL,
-        transport: CurlTransport,
+        transport: CurlHTTPTransport,
         simulator: any StorySimulator,
         compression: Int,
         maximumAttempts: Int,

@@ -90,7 +90,7 @@ import WireJSON
             try AppStoreServerKey(
                 issuerID: part.issuerID ?? "57246542-96fe-1a63-e053-0824d011072a",
                 keyID: part.keyID ?? "2X9R4HXF34",
-                privateKey: Secret(bytes: pem)
+                privateKey: SecretBytes(bytes: pem)
             )
         }
         #expect(error?.message.contains(part.expected) == true)
@@ -100,13 +100,13 @@ import WireJSON
 
     @Test("of another key, issuer or app is refused by Apple, and the error says what to check")
     func refused() async throws {
-        let changes: [(inout AppStoreServer.Configuration) throws -> Void] = [
+        let changes: [(inout AppStoreServerClient.Configuration) throws -> Void] = [
             { $0.bundleID = "com.example.other" },
             { configuration in
                 configuration.key = try AppStoreServerKey(
                     issuerID: configuration.key.issuerID,
                     keyID: "ZZZZZZZZZZ",
-                    privateKey: Secret(bytes: SigningKey(.p256, seed: Seed("other"), label: "k").privatePEM())
+                    privateKey: SecretBytes(bytes: SigningKey(.p256, seed: Seed("other"), label: "k").privatePEM())
                 )
             },
         ]

@@ -74,7 +74,7 @@ import Testing
     func others() async throws {
         let world = try World()
         let journal = try await journal(world)
-        for change: @Sendable (inout AppStoreServer.Configuration) -> Void in [
+        for change: @Sendable (inout AppStoreServerClient.Configuration) -> Void in [
             { $0.environments = [.sandbox] }, { $0.bundleID = "com.example.other" },
         ] {
             let answers = try world.client(change).consumptionAnswers { _ in nil }

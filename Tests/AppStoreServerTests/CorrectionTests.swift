@@ -17,7 +17,7 @@ import Testing
     func sent(
         answering body: String = "{}",
         status: Int = 200,
-        _ call: (AppStoreServer) async throws(AppStoreServerError) -> Void
+        _ call: (AppStoreServerClient) async throws(AppStoreServerError) -> Void
     ) async throws -> Sent {
         let world = try World()
         world.transport.on(.any, respond: HTTPTransportResponse(status: status, body: Array(body.utf8)))

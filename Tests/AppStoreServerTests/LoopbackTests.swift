@@ -34,7 +34,7 @@ import Testing
             exchange.respond(answer?.status ?? 500, body: answer?.body ?? [])
         }
         defer { server.stop() }
-        let curl = try CurlTransport(.init(trustRoots: .pem(authority.certificate)))
+        let curl = try CurlHTTPTransport(.init(trustRoots: .pem(authority.certificate)))
         let client = try world.client(
             transport: RedirectedTransport(curl, to: server.port)
         )

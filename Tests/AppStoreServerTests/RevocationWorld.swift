@@ -73,7 +73,7 @@ final class RevocationWorld: Sendable {
     let apple: AppleSimulator
     let clock = TestClock(jumping: true)
     let checker: RevocationChecker
-    private let curl: CurlTransport
+    private let curl: CurlHTTPTransport
     private let server: LoopbackServer
     private let state: Shared
 
@@ -109,7 +109,7 @@ final class RevocationWorld: Sendable {
             )
             do { try play(&exchange, subject) } catch { exchange.respond(500) }
         }
-        curl = try CurlTransport(.init(proxy: .init(host: "127.0.0.1", port: server.port)))
+        curl = try CurlHTTPTransport(.init(proxy: .init(host: "127.0.0.1", port: server.port)))
         var policy = RevocationChecker.Policy()
         policy.timeout = timeout
         checker = try RevocationChecker(transport: curl, policy: policy, clock: clock) {
@@ -143,7 +143,7 @@ final class RevocationWorld: Sendable {
     }
 
     /// A client of Apple's API, which knows one subscription.
-    func client(_ revocation: AppleRevocation) throws -> AppStoreServer {
+    func client(_ revocation: AppleRevocation) throws -> AppStoreServerClient {
         var played = try AppStoreServerSimulator(apple)
         played.purchases = [.init([.month("1", from: World.start)], status: 1)]
         let server = played
@@ -163,9 +163,9 @@ final class RevocationWorld: Sendable {
         let key = try AppStoreServerKey(
             issuerID: server.issuerID,
             keyID: server.keyID,
-            privateKey: Secret(bytes: server.privateKey)
+            privateKey: SecretBytes(bytes: server.privateKey)
         )
-        return try AppStoreServer(
+        return try AppStoreServerClient(
             .init(key: key, bundleID: apple.bundleId, environments: [.production]),
             adapter: adapter(revocation),
             transport: transport,

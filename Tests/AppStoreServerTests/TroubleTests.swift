@@ -16,12 +16,13 @@ import Testing
 
         var testDescription: String { "\(self)" }
 
-        func spoil(_ configuration: inout AppStoreServer.Configuration, _ server: AppStoreServerSimulator) throws {
+        func spoil(_ configuration: inout AppStoreServerClient.Configuration, _ server: AppStoreServerSimulator) throws
+        {
             let other = try SigningKey(.p256, seed: Seed("other"), label: "key").privatePEM()
             configuration.key = try AppStoreServerKey(
                 issuerID: self == .issuer ? "00000000-0000-4000-8000-00000000beef" : server.issuerID,
                 keyID: self == .keyID ? "ZZZZZZZZZZ" : server.keyID,
-                privateKey: Secret(bytes: self == .privateKey ? other : server.privateKey)
+                privateKey: SecretBytes(bytes: self == .privateKey ? other : server.privateKey)
             )
             if self == .bundleID { configuration.bundleID = "com.example.other" }
         }
@@ -48,9 +49,9 @@ import Testing
     }
 
     /// A client whose clock differs from Apple's.
-    private func client(_ world: World, ahead seconds: Double) throws -> AppStoreServer {
+    private func client(_ world: World, ahead seconds: Double) throws -> AppStoreServerClient {
         let apple = try world.client()
-        return try AppStoreServer(
+        return try AppStoreServerClient(
             apple.configuration,
             adapter: try world.adapter(),
             transport: DatedTransport(base: world.transport, date: "Mon, 21 Sep 2026 14:13:20 GMT"),
@@ -83,8 +84,8 @@ import Testing
 }
 
 /// Adds the header that tells Apple's time.
-private struct DatedTransport: HTTPTransport {
-    let base: any HTTPTransport
+private struct DatedTransport: HTTPTransportProtocol {
+    let base: any HTTPTransportProtocol
     let date: String
 
     func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {

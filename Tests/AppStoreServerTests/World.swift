@@ -63,20 +63,20 @@ final class World: Sendable {
     }
 
     func client(
-        _ change: (inout AppStoreServer.Configuration) throws -> Void = { _ in },
-        transport: (any HTTPTransport)? = nil
-    ) throws -> AppStoreServer {
+        _ change: (inout AppStoreServerClient.Configuration) throws -> Void = { _ in },
+        transport: (any HTTPTransportProtocol)? = nil
+    ) throws -> AppStoreServerClient {
         let server = state.withLock { $0.production }
-        var configuration = AppStoreServer.Configuration(
+        var configuration = AppStoreServerClient.Configuration(
             key: try AppStoreServerKey(
                 issuerID: server.issuerID,
                 keyID: server.keyID,
-                privateKey: Secret(bytes: server.privateKey)
+                privateKey: SecretBytes(bytes: server.privateKey)
             ),
             bundleID: server.apple.bundleId
         )
         try change(&configuration)
-        return try AppStoreServer(
+        return try AppStoreServerClient(
             configuration,
             adapter: try adapter(),
             transport: transport ?? self.transport,

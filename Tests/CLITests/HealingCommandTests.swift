@@ -40,7 +40,7 @@ struct HealingCommandTests {
     private static let start = Date().addingTimeInterval(-10 * 86_400)
 
     private func run(_ commands: String, key: String = Stripe.key) throws -> CommandLineRun {
-        let story = try #require(Story.named("initial-purchase"))
+        let story = try #require(CustomerStory.named("initial-purchase"))
         let notifications = try StripeSimulator(seed: "healing").notifications(story, from: Self.start)
         let stripe = try Stripe(notifications)
         defer { stripe.server.stop() }

@@ -27,8 +27,8 @@ struct SimulateCommandTests {
         let run = try CommandLineRun(["simulate", "--list"])
         #expect(run.status == 0)
         let lines = run.output.split(separator: "\n")
-        #expect(lines.count == Story.all.count + 1)
-        for (story, line) in zip(Story.all, lines.dropFirst()) { #expect(line.hasPrefix("\(story.id) ")) }
+        #expect(lines.count == CustomerStory.all.count + 1)
+        for (story, line) in zip(CustomerStory.all, lines.dropFirst()) { #expect(line.hasPrefix("\(story.id) ")) }
     }
 
     @Test("writes vectors that pass, byte for byte the same")
@@ -39,7 +39,7 @@ struct SimulateCommandTests {
                 let out = folder.appendingPathComponent(name)
                 let run = try CommandLineRun(["simulate", "life", "--seed", "7", "--out", out.path])
                 #expect(run.status == 0, "\(run.errors)")
-                let files = Story.providers.map { out.appendingPathComponent("life.\($0.rawValue).jsonl") }
+                let files = CustomerStory.providers.map { out.appendingPathComponent("life.\($0.rawValue).jsonl") }
                 contents.append(try files.map { try Data(contentsOf: $0) })
                 let check = try CommandLineRun(["check"] + files.map(\.path))
                 #expect(check.status == 0)
@@ -100,7 +100,7 @@ struct SimulateCommandTests {
         }
     }
 
-    @Test("delivers again until the backend takes it", arguments: Story.providers)
+    @Test("delivers again until the backend takes it", arguments: CustomerStory.providers)
     func post(_ provider: Provider) async throws {
         let inbox = Inbox(refusing: 2)
         let server = try LoopbackServer(nil) { inbox.answer(&$0) }
@@ -119,7 +119,7 @@ struct SimulateCommandTests {
             default: StripeSimulator(seed: "1")
             }
         let notifications = try simulator.notifications(
-            try #require(Story.named("trial-converts")),
+            try #require(CustomerStory.named("trial-converts")),
             from: Date(timeIntervalSince1970: 1_767_607_200)
         )
         #expect(reports.count == notifications.count + 2)
@@ -193,7 +193,7 @@ struct SimulateCommandTests {
             let place = try object(try served.firstLine())
             let base = try #require(try place["https"]?.string())
             let certificates = try Data(contentsOf: folder.appendingPathComponent("ca.pem"))
-            let transport = try CurlTransport(.init(trustRoots: .pem(Array(certificates))))
+            let transport = try CurlHTTPTransport(.init(trustRoots: .pem(Array(certificates))))
             func get(_ path: String, token: String? = nil) async throws -> HTTPTransportResponse {
                 var headers = HTTPTransportHeaders()
                 if let token { headers.add("Authorization", "Bearer \(token)") }
@@ -237,7 +237,7 @@ struct SimulateCommandTests {
             // The address that is printed is the one that a client of the API is made with.
             let api = try PlayDeveloperAPI(
                 transport: transport,
-                tokens: FixedAccessToken(Secret(token)),
+                tokens: FixedAccessToken(SecretBytes(token)),
                 base: HTTPSURL(try #require(try place["google"]?.object()["play_api"]?.string()))
             )
             let purchase = try #require(resource.path.split(separator: "/").last.map(String.init))
@@ -265,7 +265,7 @@ struct SimulateCommandTests {
                 try socket.write(contentsOf: Data("POST /token HTTP/1.1\r\nContent-Length: \(length)\r\n\r\n".utf8))
                 #expect(try socket.readToEnd() ?? Data() == Data(), "\(length)")
             }
-            let transport = try CurlTransport()
+            let transport = try CurlHTTPTransport()
             let keys = try HTTPSURL.emulator(
                 host: "127.0.0.1",
                 port: Int(port),

@@ -51,7 +51,7 @@ struct SimulatedHealingTests {
     /// Puts a text to a place of the simulator's own.
     private func put(_ text: String, to path: String, of place: JSONObject, in folder: URL) async throws -> Int {
         let certificate = try Data(contentsOf: folder.appendingPathComponent("ca.pem"))
-        let transport = try CurlTransport(.init(trustRoots: .pem(Array(certificate))))
+        let transport = try CurlHTTPTransport(.init(trustRoots: .pem(Array(certificate))))
         let base = try #require(try place["https"]?.string())
         let request = try HTTPTransportRequest(.put, try HTTPSURL(base + path), body: Array(text.utf8))
         let status = try await transport.send(request).status
@@ -62,7 +62,7 @@ struct SimulatedHealingTests {
     @Test("has in the end what one without losses has", arguments: Self.cases)
     func losses(_ test: Case) async throws {
         try await withFolder { folder in
-            let story = try #require(Story.named(test.story))
+            let story = try #require(CustomerStory.named(test.story))
             let now = Date().timeIntervalSince1970.rounded()
             let start = Date(timeIntervalSince1970: now - test.days * 86_400)
             let simulator = try #require(try test.provider.simulator(seed: "1"))
@@ -120,7 +120,7 @@ struct SimulatedHealingTests {
             + ["product", "subscription", "phase", "reason"].map { try because[$0]?.string() ?? "-" }
     }
 
-    @Test("asks each provider with the file that the simulator writes", arguments: Story.providers)
+    @Test("asks each provider with the file that the simulator writes", arguments: CustomerStory.providers)
     func files(_ provider: Provider) async throws {
         try await withFolder { folder in
             let served = try ServedCommand([
@@ -164,7 +164,7 @@ struct SimulatedHealingTests {
             // The purchase alone; renewal is turned off later.
             #expect(try await put("1", to: "/simulator/position", of: place, in: folder) == 204)
             let config = try #require(try place["config_files"]?.object()["apple"]?.string())
-            let story = try #require(Story.named("cancel-expire"))
+            let story = try #require(CustomerStory.named("cancel-expire"))
             let simulator = try AppleSimulator(seed: "1")
             let events = try await StoryPlayback(story, by: simulator, from: start).events
             let purchase = try #require(events.first?.subscription)
@@ -199,7 +199,7 @@ struct SimulatedHealingTests {
             let config = try #require(try place["config_files"]?.object()["apple"]?.string())
             let start = Date(timeIntervalSince1970: 1_767_607_200)
             let simulator = try AppleSimulator(seed: "1")
-            let story = try #require(Story.named("initial-purchase"))
+            let story = try #require(CustomerStory.named("initial-purchase"))
             let purchase = try #require(
                 try await StoryPlayback(story, by: simulator, from: start).events.first?.subscription
             )
@@ -284,7 +284,7 @@ struct SimulatedHealingTests {
         }
     }
 
-    @Test("leaves the lost deliveries out, and says so", arguments: Story.providers)
+    @Test("leaves the lost deliveries out, and says so", arguments: CustomerStory.providers)
     func lost(_ provider: Provider) throws {
         let arrived = Locked(0)
         let server = try LoopbackServer(nil) { exchange in

@@ -37,7 +37,7 @@ struct PlayStory: CustomTestStringConvertible {
 }
 
 /// Answers with the resource whose path is asked for.
-private struct Resources: HTTPTransport {
+private struct Resources: HTTPTransportProtocol {
     var resources: [String: String]
 
     func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
@@ -72,7 +72,7 @@ struct PlayChannels {
     static func api(_ hint: Hint) throws -> PlayDeveloperAPI {
         try PlayDeveloperAPI(
             transport: Resources(resources: hint.resources),
-            tokens: FixedAccessToken(Secret("recorded")),
+            tokens: FixedAccessToken(SecretBytes("recorded")),
             retry: RetryPolicy(maximumAttempts: 1)
         )
     }
@@ -101,8 +101,8 @@ struct PlayChannels {
     }
 
     static func relayed(_ webhook: RevenueCatSimulator.Event) throws -> Normalization {
-        let adapter = try RevenueCatAdapter(.init(signingSecrets: [Secret("s")]))
-        let simulator = RevenueCatSimulator(signingSecret: Secret("s"))
+        let adapter = try RevenueCatAdapter(.init(signingSecrets: [SecretBytes("s")]))
+        let simulator = RevenueCatSimulator(signingSecret: SecretBytes("s"))
         // Webhooks come minutes late, and their times are in the body.
         let delivery = try simulator.delivery(
             webhook.body,

@@ -6,14 +6,14 @@ extension Provider {
     static let acorn: Provider = "acorn"
 }
 
-extension Store {
-    static let acorn: Store = "acorn"
+extension PurchaseStore {
+    static let acorn: PurchaseStore = "acorn"
 }
 
 /// An unknown provider, made with public means: it imports `Normalizer` and nothing else of ours.
 ///
 /// Its deliveries carry a checksum over secret and body. That stands for a signature and is none; a real adapter checks a
-/// code of HMAC with `Secret.isAuthenticationCode(_:over:)`.
+/// code of HMAC with `SecretBytes.isAuthenticationCode(_:over:)`.
 struct AcornAdapter: ProviderAdapter {
     struct Notification: Codable, Sendable {
         var id: String

@@ -135,7 +135,7 @@ import WireJSON
     }
 
     @Test func stripe() async throws {
-        let adapter = try StripeAdapter(.init(signingSecrets: [Secret("whsec_vectors_0123456789abcdef")]))
+        let adapter = try StripeAdapter(.init(signingSecrets: [SecretBytes("whsec_vectors_0123456789abcdef")]))
         let findings = try await conformance(
             adapter,
             genuine: [
@@ -151,8 +151,8 @@ import WireJSON
     @Test func revenueCat() async throws {
         let adapter = try RevenueCatAdapter(
             .init(
-                authorizations: [Secret("Bearer rc_vectors_authorization")],
-                signingSecrets: [Secret("rc_whsec_vectors_0123456789")]
+                authorizations: [SecretBytes("Bearer rc_vectors_authorization")],
+                signingSecrets: [SecretBytes("rc_whsec_vectors_0123456789")]
             )
         )
         let findings = try await conformance(
@@ -165,7 +165,7 @@ import WireJSON
     }
 
     @Test func google() async throws {
-        func adapter(_ vector: Vector, _ transport: any HTTPTransport) throws -> GooglePlayAdapter {
+        func adapter(_ vector: Vector, _ transport: any HTTPTransportProtocol) throws -> GooglePlayAdapter {
             let config = try ObjectReader(vector.config)
             return try GooglePlayAdapter(
                 GooglePlayAdapter.Configuration(
@@ -179,7 +179,7 @@ import WireJSON
                 keys: try StaticKeySource(json: Array(try config.value("jwks").rawBytes)),
                 api: try PlayDeveloperAPI(
                     transport: transport,
-                    tokens: FixedAccessToken(Secret("recorded")),
+                    tokens: FixedAccessToken(SecretBytes("recorded")),
                     retry: RetryPolicy(maximumAttempts: 1),
                     clock: TestClock(jumping: true)
                 )

@@ -12,7 +12,7 @@ import WireJSON
 
     @Test("A temporary grant without a product gives access, and is written as documented")
     func grantWithoutProduct() async throws {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("value")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("value")]))
         let body = #"""
             {"event":{"type":"TEMPORARY_ENTITLEMENT_GRANT","id":"E","event_timestamp_ms":1767225600000,"app_user_id":"u",
             "store":"APP_STORE","environment":"PRODUCTION","transaction_id":"T"}}

@@ -13,7 +13,7 @@ extension Loopback {
                 let configuration = try Loopback.configuration()
                 let error = try await withoutDescriptors { () async throws -> HTTPTransportError? in
                     do throws(HTTPTransportError) {
-                        _ = try CurlTransport(configuration)
+                        _ = try CurlHTTPTransport(configuration)
                         return nil
                     } catch {
                         return error

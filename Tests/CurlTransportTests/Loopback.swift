@@ -19,17 +19,17 @@ enum Loopback {
     static let authority = Result { try TestAuthority() }
     static let identity = Result { try authority.get().issue() }
 
-    static func configuration() throws -> CurlTransport.Configuration {
+    static func configuration() throws -> CurlHTTPTransport.Configuration {
         _ = try #require(proxyTrap)
-        return CurlTransport.Configuration(trustRoots: .pem(try authority.get().certificate))
+        return CurlHTTPTransport.Configuration(trustRoots: .pem(try authority.get().certificate))
     }
 
     static func transport(
-        _ change: (inout CurlTransport.Configuration) throws -> Void = { _ in }
-    ) throws -> CurlTransport {
+        _ change: (inout CurlHTTPTransport.Configuration) throws -> Void = { _ in }
+    ) throws -> CurlHTTPTransport {
         var configuration = try configuration()
         try change(&configuration)
-        return try CurlTransport(configuration)
+        return try CurlHTTPTransport(configuration)
     }
 
     static func server(_ script: @escaping LoopbackServer.Script) throws -> LoopbackServer {
@@ -59,7 +59,7 @@ extension LoopbackServer {
     }
 }
 
-extension CurlTransport {
+extension CurlHTTPTransport {
     /// The code of the error that the request must end in, whose text must not give the request away.
     func failure(
         _ request: HTTPTransportRequest,

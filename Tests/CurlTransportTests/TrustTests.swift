@@ -132,7 +132,7 @@ extension Loopback {
             }
         }
 
-        static let wrongConfigurations: [CurlTransport.Configuration] = [
+        static let wrongConfigurations: [CurlHTTPTransport.Configuration] = [
             .init(trustRoots: .pem([])), .init(trustRoots: .pem(Array("no certificate".utf8))),
             .init(trustRoots: .file(path: "")), .init(trustRoots: .file(path: "/a\u{0}b")),
             .init(proxy: .init(host: "http://proxy", port: 80)), .init(proxy: .init(host: "proxy", port: 0)),
@@ -144,14 +144,14 @@ extension Loopback {
         @Test(arguments: wrongConfigurations.indices)
         func wrongConfigurationIsRefusedAtOnce(index: Int) {
             let error = #expect(throws: HTTPTransportError.self) {
-                _ = try CurlTransport(Self.wrongConfigurations[index])
+                _ = try CurlHTTPTransport(Self.wrongConfigurations[index])
             }
             #expect(error?.code == .transportFailure)
         }
 
         @Test func proxyDoesNotShowItsPassword() {
-            let proxy = CurlTransport.Configuration.Proxy(host: "p", port: 1, username: "u", password: "hunter2")
-            let configuration = CurlTransport.Configuration(proxy: proxy)
+            let proxy = CurlHTTPTransport.Configuration.Proxy(host: "p", port: 1, username: "u", password: "hunter2")
+            let configuration = CurlHTTPTransport.Configuration(proxy: proxy)
             var dumped = ""
             dump(configuration, to: &dumped)
             #expect(!"\(configuration) \(String(reflecting: configuration)) \(dumped)".contains("hunter2"))

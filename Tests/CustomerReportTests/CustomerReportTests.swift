@@ -65,9 +65,11 @@ import Testing
 
     @Test("says why there is access, and why there is none")
     func decision() {
-        let during = CustomerReport(Self.life(), at: Self.start.addingTimeInterval(Self.day)).html(title: "Customer")
+        let during = CustomerReportPage(Self.life(), at: Self.start.addingTimeInterval(Self.day)).html(
+            title: "Customer"
+        )
         #expect(during.contains("there is access until 2026-03-04T02:40:00Z, because of a paid period of pro"))
-        let after = CustomerReport(Self.life(), at: Self.start.addingTimeInterval(40 * Self.day)).html(
+        let after = CustomerReportPage(Self.life(), at: Self.start.addingTimeInterval(40 * Self.day)).html(
             title: "Customer"
         )
         #expect(after.contains("there is no access since 2026-03-04T02:40:00Z: customer"))
@@ -86,9 +88,9 @@ import Testing
         ]
     )
     func hostile(_ text: String) {
-        let report = CustomerReport(Self.life(product: text), at: Self.start.addingTimeInterval(Self.day))
+        let report = CustomerReportPage(Self.life(product: text), at: Self.start.addingTimeInterval(Self.day))
         let page = report.html(title: text, search: .init(action: "/", query: text), notice: text)
-        let plain = CustomerReport(Self.life(), at: Self.start.addingTimeInterval(Self.day))
+        let plain = CustomerReportPage(Self.life(), at: Self.start.addingTimeInterval(Self.day))
             .html(title: "pro", search: .init(action: "/", query: "pro"), notice: "pro")
         // The same elements, whatever the texts are.
         func tags(_ page: String) -> [String] {
@@ -102,16 +104,16 @@ import Testing
 
     @Test("loads nothing, runs nothing, and its policy names the one style sheet that it has")
     func isolation() throws {
-        let page = CustomerReport(Self.life(), at: Self.start).html(title: "Customer")
+        let page = CustomerReportPage(Self.life(), at: Self.start).html(title: "Customer")
         for word in ["<script", "<link", "src=", "http://", "https://", "url(", " style=", "@import"] {
             #expect(!page.contains(word), "\(word)")
         }
-        #expect(CustomerReport.contentSecurityPolicy.hasPrefix("default-src 'none'; style-src 'sha256-"))
+        #expect(CustomerReportPage.contentSecurityPolicy.hasPrefix("default-src 'none'; style-src 'sha256-"))
     }
 
     @Test("has a page for nothing, and for a purchase without an end")
     func edges() {
-        let empty = CustomerReport([], at: Self.start).html(title: "Nothing", notice: "Nothing was found.")
+        let empty = CustomerReportPage([], at: Self.start).html(title: "Nothing", notice: "Nothing was found.")
         #expect(empty.contains("Nothing was found."))
         let forever = Self.event(
             .oneTimePurchased(.init(type: .nonConsumable, quantity: 1)),
@@ -128,7 +130,9 @@ import Testing
                 )
             ]
         )
-        let page = CustomerReport([forever], at: Self.start.addingTimeInterval(400 * Self.day)).html(title: "Customer")
+        let page = CustomerReportPage([forever], at: Self.start.addingTimeInterval(400 * Self.day)).html(
+            title: "Customer"
+        )
         #expect(page.contains("there is access without an end"))
     }
 
@@ -144,7 +148,7 @@ import Testing
                 facts: [.period(.init(period, product: "pro", phase: .regular, transaction: "t\(index)"))]
             )
         }
-        let page = CustomerReport(lines, at: Self.start).html(title: "Customer")
+        let page = CustomerReportPage(lines, at: Self.start).html(title: "Customer")
         // The newest 200 periods, the band of access, and nothing else.
         #expect((200...210).contains(page.split(separator: "<rect").count))
     }

@@ -188,7 +188,7 @@ enum PlayFuzzing {
         let api = try sound("no client") {
             try PlayDeveloperAPI(
                 transport: transport,
-                tokens: FixedAccessToken(Secret("fuzzing")),
+                tokens: FixedAccessToken(SecretBytes("fuzzing")),
                 retry: RetryPolicy(maximumAttempts: 1),
                 clock: TestClock(jumping: true)
             )

@@ -74,7 +74,7 @@ enum StripeHeaderFuzzing {
         body:
             #"{"id":"evt_1","object":"event","type":"customer.created","created":1772366400,"livemode":true,"api_version":"2026-10-28.endive","data":{"object":{"id":"cus_1","object":"customer"}}}"#
     )
-    private static let adapter = try? StripeAdapter(.init(signingSecrets: [Secret(secret)]))
+    private static let adapter = try? StripeAdapter(.init(signingSecrets: [SecretBytes(secret)]))
 
     static func run(_ input: [UInt8], _ meter: inout Meter) throws(Violation) -> Outcome {
         guard let adapter else { throw Violation("no adapter") }
@@ -111,8 +111,8 @@ enum RevenueCatHeaderFuzzing {
     private static let adapters: (both: RevenueCatAdapter, signature: RevenueCatAdapter)? = {
         guard
             let both = try? RevenueCatAdapter(
-                .init(authorizations: [Secret(authorization)], signingSecrets: [Secret(secret)])
-            ), let signature = try? RevenueCatAdapter(.init(signingSecrets: [Secret(secret)]))
+                .init(authorizations: [SecretBytes(authorization)], signingSecrets: [SecretBytes(secret)])
+            ), let signature = try? RevenueCatAdapter(.init(signingSecrets: [SecretBytes(secret)]))
         else { return nil }
         return (both, signature)
     }()

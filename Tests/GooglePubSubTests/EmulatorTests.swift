@@ -35,11 +35,11 @@ final class Emulator: Sendable {
     static var isInstalled: Bool { archive != nil && FileManager.default.isExecutableFile(atPath: java) }
 
     let port: Int
-    let transport: CurlTransport
+    let transport: CurlHTTPTransport
 
     private init(port: Int) throws {
         self.port = port
-        transport = try CurlTransport()
+        transport = try CurlHTTPTransport()
     }
 
     static func run(_ body: (Emulator) async throws -> Void) async throws {

@@ -14,7 +14,7 @@ final class LoopbackGoogle: Sendable {
     static let identity = Result { try authority.get().issue() }
 
     let server: LoopbackServer
-    let transport: CurlTransport
+    let transport: CurlHTTPTransport
 
     /// - Parameters:
     ///   - play: answers each request to the Play Developer API.
@@ -39,7 +39,7 @@ final class LoopbackGoogle: Sendable {
                 play(&exchange)
             }
         }
-        transport = try CurlTransport(.init(trustRoots: .pem(Self.authority.get().certificate)))
+        transport = try CurlHTTPTransport(.init(trustRoots: .pem(Self.authority.get().certificate)))
     }
 
     private final class Shared: Sendable {
@@ -215,7 +215,7 @@ struct EndToEndTests {
         defer { server.stop() }
         let proxy = try LoopbackServer(nil) { $0.respond(502) }
         defer { proxy.stop() }
-        let transport = try CurlTransport(.init(proxy: .init(host: "127.0.0.1", port: proxy.port)))
+        let transport = try CurlHTTPTransport(.init(proxy: .init(host: "127.0.0.1", port: proxy.port)))
         let url = try HTTPSURL.emulator(host: "127.0.0.1", port: server.port, path: ["v1"]).appending(path: ["x"])
         #expect(url.absoluteString == "http://127.0.0.1:\(server.port)/v1/x")
         #expect(try await transport.send(HTTPTransportRequest(.get, url)).body == Array("plain".utf8))

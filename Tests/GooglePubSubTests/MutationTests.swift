@@ -80,7 +80,7 @@ struct MutationTests {
         for _ in 0..<300 {
             if let read = try? JSONWebKeySet(set.mutated(using: &generator)) { #expect(read.keys.count <= 2) }
             do throws(ConfigurationError) {
-                _ = try ServiceAccount(keyFile: Secret(bytes: file.mutated(using: &generator)))
+                _ = try ServiceAccount(keyFile: SecretBytes(bytes: file.mutated(using: &generator)))
             } catch {
                 #expect(!error.message.contains("MII"))
             }

@@ -9,15 +9,15 @@ import Testing
 final class CountingTokens: AccessTokenSource {
     let count = Locked(1)
 
-    func accessToken() -> Secret { Secret("token-\(count.withLock { $0 })") }
+    func accessToken() -> SecretBytes { SecretBytes("token-\(count.withLock { $0 })") }
 
-    func discard(_ token: Secret) { count.withLock { $0 += 1 } }
+    func discard(_ token: SecretBytes) { count.withLock { $0 += 1 } }
 }
 
 struct FailingTokens: AccessTokenSource {
     let isRetryable: Bool
 
-    func accessToken() throws(AccessTokenError) -> Secret {
+    func accessToken() throws(AccessTokenError) -> SecretBytes {
         throw AccessTokenError("no token", isRetryable: isRetryable)
     }
 }
@@ -299,7 +299,7 @@ struct PlayDeveloperAPITests {
     @Test(arguments: ["secret\n", "sec\u{0}ret", String(repeating: "secret", count: 3000)])
     func anAccessTokenThatNoHeaderHoldsIsNoAnswer(_ token: String) async throws {
         transport.on(.any, respond: Self.found)
-        let api = try api(FixedAccessToken(Secret(token)))
+        let api = try api(FixedAccessToken(SecretBytes(token)))
         let answer = await api.subscription(purchaseToken: "t", packageName: Google.package)
         #expect(answer == PlayAnswer(.denied, status: 0, reason: "unusable_access_token"))
         #expect(transport.requests.isEmpty)

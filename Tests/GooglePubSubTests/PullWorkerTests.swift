@@ -149,7 +149,7 @@ struct PullWorkerTests {
     }
 
     func worker(
-        transport: (any HTTPTransport)? = nil,
+        transport: (any HTTPTransportProtocol)? = nil,
         _ change: (inout PullWorker.Configuration) -> Void = { _ in }
     ) throws -> PullWorker {
         var configuration = PullWorker.Configuration(subscription: Google.subscription)
@@ -158,7 +158,7 @@ struct PullWorkerTests {
         return try PullWorker(
             configuration,
             transport: transport ?? subscription.transport,
-            tokens: FixedAccessToken(Secret("token")),
+            tokens: FixedAccessToken(SecretBytes("token")),
             clock: clock,
             now: { Google.receivedAt }
         )
@@ -841,7 +841,7 @@ struct PullWorkerTests {
             try PullWorker(
                 configuration,
                 transport: transport,
-                tokens: FixedAccessToken(Secret("token")),
+                tokens: FixedAccessToken(SecretBytes("token")),
                 now: { Google.receivedAt }
             )
         }

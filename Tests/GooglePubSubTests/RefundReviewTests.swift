@@ -89,7 +89,7 @@ struct RefundReviewTests {
         #expect(!answers.isOwed(owed))
     }
 
-    private func journal(_ time: Date, sealingKey: Secret?) -> Journal {
+    private func journal(_ time: Date, sealingKey: SecretBytes?) -> Journal {
         var options = Journal.Options()
         options.sealingKey = sealingKey
         return Journal(MemoryJournal(), options: options, now: { time })
@@ -98,7 +98,7 @@ struct RefundReviewTests {
     @Test("are answered by the journal within the day, as the host says")
     func journal() async throws {
         let adapter = try adapter()
-        let journal = journal(Google.receivedAt, sealingKey: Secret("a key"))
+        let journal = journal(Google.receivedAt, sealingKey: SecretBytes("a key"))
         let delivery = try Google.delivery(Google.wrapped(Self.notification))
         #expect(await journal.receive(delivery, with: adapter).status == 200)
         let answers = try #require(
@@ -121,8 +121,8 @@ struct RefundReviewTests {
     @Test("are dismissed visibly by a journal that may keep no token, and after the day")
     func dismissed() async throws {
         for (time, key) in [
-            (Google.receivedAt, nil), (Google.receivedAt.addingTimeInterval(86_400), Secret("a key")),
-        ] as [(Date, Secret?)] {
+            (Google.receivedAt, nil), (Google.receivedAt.addingTimeInterval(86_400), SecretBytes("a key")),
+        ] as [(Date, SecretBytes?)] {
             let adapter = try adapter()
             let journal = journal(time, sealingKey: key)
             let delivery = try Google.delivery(Google.wrapped(Self.notification))

@@ -9,9 +9,9 @@ import Testing
 struct EndingTokens: AccessTokenSource {
     let hasEnded: @Sendable () -> Bool
 
-    func accessToken() throws(AccessTokenError) -> Secret {
+    func accessToken() throws(AccessTokenError) -> SecretBytes {
         guard !hasEnded() else { throw AccessTokenError("invalid_grant", isRetryable: false) }
-        return Secret("token")
+        return SecretBytes("token")
     }
 }
 
@@ -141,7 +141,7 @@ struct ResolutionTests {
     }
 
     @Test func accessTokenThatCannotBeSentIsNoAnswer() async throws {
-        let tokens = FixedAccessToken(Secret("access-token\n"))
+        let tokens = FixedAccessToken(SecretBytes("access-token\n"))
         let api = try PlayDeveloperAPI(transport: transport, tokens: tokens, clock: clock)
         let error = try #require(await refusal(Google.notification(), Google.adapter(api: api)))
         #expect(error.code == .unavailable)
@@ -171,7 +171,7 @@ struct ResolutionTests {
     @Test(arguments: ["authError", "unusable"])
     func whatIsOldWaitsForAnAccessToken(_ trouble: String) async throws {
         on(Self.tokens("purchase-token-secret"), PlayDeveloperAPITests.error(401, "authError"))
-        let tokens = FixedAccessToken(Secret(trouble == "unusable" ? "access-token\n" : "access-token"))
+        let tokens = FixedAccessToken(SecretBytes(trouble == "unusable" ? "access-token\n" : "access-token"))
         let api = try PlayDeveloperAPI(transport: transport, tokens: tokens, clock: clock)
         let old = Google.notification(at: Google.now * 1000 - 4 * 86_400_000)
         #expect(try await refusal(old, Google.adapter(api: api))?.code == .unavailable)

@@ -42,7 +42,7 @@ enum KeyFile {
     }
 
     static func account(_ changes: KeyValuePairs<String, String?> = [:]) throws -> ServiceAccount {
-        try ServiceAccount(keyFile: Secret(text(changes)))
+        try ServiceAccount(keyFile: SecretBytes(text(changes)))
     }
 }
 
@@ -116,7 +116,7 @@ enum KeyFile {
     @Test(arguments: broken)
     func refusesBrokenFiles(_ broken: Broken) throws {
         let text = try broken.text()
-        let error = try #require(throws: ConfigurationError.self) { try ServiceAccount(keyFile: Secret(text)) }
+        let error = try #require(throws: ConfigurationError.self) { try ServiceAccount(keyFile: SecretBytes(text)) }
         #expect(error.message.hasPrefix("key file: "))
         for secret in ["secret", "evil", "MII", "c2Vj", "BEGIN"] { #expect(!error.message.contains(secret)) }
     }
@@ -135,7 +135,7 @@ enum KeyFile {
         _ = try KeyFile.account(["private_key": KeyFile.escaped(KeyFile.pem.get().replacing("\n", with: "\\n"))])
         _ = try KeyFile.account(["private_key": KeyFile.escaped(KeyFile.pem.get().replacing("\n", with: "\r\n"))])
         _ = try KeyFile.account(["token_uri": nil, "universe_domain": nil, "private_key_id": nil])
-        _ = try ServiceAccount(email: "a@b.c", keyID: nil, privateKeyPEM: Secret(KeyFile.pem.get()))
+        _ = try ServiceAccount(email: "a@b.c", keyID: nil, privateKeyPEM: SecretBytes(KeyFile.pem.get()))
     }
 }
 
@@ -311,7 +311,7 @@ struct ServiceAccountTokenSourceTests {
         let source = try source()
         for token in ["a", "b"] {
             #expect(try await self.token(source) == token)
-            source.discard(Secret(token))
+            source.discard(SecretBytes(token))
         }
         for _ in 0..<20 { #expect(await failure(source)?.isRetryable == true) }
         #expect(transport.requests.count == 2)
@@ -319,7 +319,7 @@ struct ServiceAccountTokenSourceTests {
         #expect(try await token(source) == "c")
         // One that was taken for long is replaced at once.
         clock.advance(by: .seconds(60))
-        source.discard(Secret("c"))
+        source.discard(SecretBytes("c"))
         #expect(try await token(source) == "d")
     }
 

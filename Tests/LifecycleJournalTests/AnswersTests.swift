@@ -86,7 +86,7 @@ struct AnswersTests {
 
     private func journal(_ storage: any JournalStorage = MemoryJournal()) async throws -> Journal {
         var options = Journal.Options()
-        options.sealingKey = Secret("a key")
+        options.sealingKey = SecretBytes("a key")
         let time = time
         let journal = Journal(storage, options: options, observer: alarm, now: { time.now })
         try await journal.apply(Self.required)

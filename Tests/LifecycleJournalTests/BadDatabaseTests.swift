@@ -25,32 +25,32 @@ struct BadDatabaseTests {
     func noDatabase() async throws {
         let folder = TemporaryFolder()
         try Data(repeating: 0x41, count: 4096).write(to: folder.url.appendingPathComponent("text"))
-        #expect(await code { _ = try await SQLiteJournal(path: folder.path("text")) } == .corrupt)
-        #expect(await code { _ = try await SQLiteJournal(path: folder.path("missing/file")) } == .configuration)
-        #expect(await code { _ = try await SQLiteJournal(path: "a\0b") } == .configuration)
+        #expect(await code { _ = try await SQLiteJournalStorage(path: folder.path("text")) } == .corrupt)
+        #expect(await code { _ = try await SQLiteJournalStorage(path: folder.path("missing/file")) } == .configuration)
+        #expect(await code { _ = try await SQLiteJournalStorage(path: "a\0b") } == .configuration)
     }
 
     @Test("Tables of a later version are left alone, and missing ones are made by who may")
     func versions() async throws {
         let folder = TemporaryFolder()
         let path = folder.path("new.sqlite")
-        #expect(await code { _ = try await SQLiteJournal(path: path, migrates: false) } == .configuration)
-        #expect(try await SQLiteJournal.migrate(path: path) == 0)
-        #expect(try await SQLiteJournal.migrate(path: path) == 1)
-        _ = try await SQLiteJournal(path: path, migrates: false)
+        #expect(await code { _ = try await SQLiteJournalStorage(path: path, migrates: false) } == .configuration)
+        #expect(try await SQLiteJournalStorage.migrate(path: path) == 0)
+        #expect(try await SQLiteJournalStorage.migrate(path: path) == 1)
+        _ = try await SQLiteJournalStorage(path: path, migrates: false)
         try Database(path: path, busyTimeout: 1000).execute("UPDATE lifecycle_schema SET version = 99")
-        #expect(await code { _ = try await SQLiteJournal(path: path) } == .newerSchema)
-        #expect(await code { _ = try await SQLiteJournal.migrate(path: path) } == .newerSchema)
+        #expect(await code { _ = try await SQLiteJournalStorage(path: path) } == .newerSchema)
+        #expect(await code { _ = try await SQLiteJournalStorage.migrate(path: path) } == .newerSchema)
     }
 
     @Test("A file that may not be written", .enabled(if: SmallDisk.isPossible, SmallDisk.absence))
     func readOnly() async throws {
         let disk = try SmallDisk()
         let path = disk.path + "/read-only.sqlite"
-        #expect(try await SQLiteJournal.migrate(path: path) == 0)
+        #expect(try await SQLiteJournalStorage.migrate(path: path) == 0)
         try disk.protect()
         for migrates in [true, false] {
-            let code = await code { _ = try await SQLiteJournal(path: path, migrates: migrates) }
+            let code = await code { _ = try await SQLiteJournalStorage(path: path, migrates: migrates) }
             #expect(code == .notWritable)
         }
     }
@@ -58,7 +58,7 @@ struct BadDatabaseTests {
     @Test("A full disk", .enabled(if: SmallDisk.isPossible, SmallDisk.absence))
     func fullDisk() async throws {
         let disk = try SmallDisk()
-        let storage = try await SQLiteJournal(path: disk.path + "/full.sqlite")
+        let storage = try await SQLiteJournalStorage(path: disk.path + "/full.sqlite")
         try await takeIn(storage, trouble: disk.fill, recovery: disk.makeRoom)
     }
 
@@ -84,13 +84,14 @@ struct BadDatabaseTests {
 
     @Suite("PostgreSQL", .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"))
     struct Postgres {
-        private func code(_ url: String, _ change: (inout PostgresJournal.Configuration) -> Void = { _ in }) async
+        private func code(_ url: String, _ change: (inout PostgresJournalStorage.Configuration) -> Void = { _ in })
+            async
             -> JournalError.Code?
         {
-            var configuration = PostgresJournal.Configuration(url: Secret(url))
+            var configuration = PostgresJournalStorage.Configuration(url: SecretBytes(url))
             change(&configuration)
             do {
-                _ = try await PostgresJournal(configuration)
+                _ = try await PostgresJournalStorage(configuration)
                 return nil
             } catch {
                 return error.code
@@ -121,7 +122,7 @@ struct BadDatabaseTests {
         func start() async throws {
             let url = try await PostgresServer.shared().database()
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<6 { group.addTask { _ = try await PostgresJournal(.init(url: Secret(url))) } }
+                for _ in 0..<6 { group.addTask { _ = try await PostgresJournalStorage(.init(url: SecretBytes(url))) } }
                 try await group.waitForAll()
             }
         }
@@ -131,9 +132,9 @@ struct BadDatabaseTests {
             let server = try await PostgresServer.shared()
             let life = try StripeLife()
             let url = try await server.database()
-            var configuration = PostgresJournal.Configuration(url: Secret(url))
+            var configuration = PostgresJournalStorage.Configuration(url: SecretBytes(url))
             configuration.maximumConnections = 1
-            let journal = Journal(try await PostgresJournal(configuration), now: { StripeLife.start })
+            let journal = Journal(try await PostgresJournalStorage(configuration), now: { StripeLife.start })
             for delivery in life.deliveries.prefix(3) {
                 #expect(await journal.receive(delivery, with: life.adapter).status == 200)
                 try await server.disconnect(server.name(url))
@@ -154,7 +155,7 @@ struct BadDatabaseTests {
             let server = try await PostgresServer()
             let disk = try SmallDisk()
             let url = try await server.database(on: try await disk.folder(of: "postgres"))
-            let storage = try await PostgresJournal(.init(url: Secret(url)))
+            let storage = try await PostgresJournalStorage(.init(url: SecretBytes(url)))
             try await takeIn(storage, trouble: disk.fill, recovery: disk.makeRoom)
         }
 
@@ -162,10 +163,10 @@ struct BadDatabaseTests {
         func trouble(_ trouble: Trouble) async throws {
             let server = try await PostgresServer()
             let url = try await server.database()
-            var configuration = PostgresJournal.Configuration(url: Secret(url))
+            var configuration = PostgresJournalStorage.Configuration(url: SecretBytes(url))
             configuration.connectTimeout = .milliseconds(300)
             configuration.statementTimeout = .milliseconds(300)
-            let storage = try await PostgresJournal(configuration)
+            let storage = try await PostgresJournalStorage(configuration)
             try await takeIn(storage) {
                 switch trouble {
                 case .crash: try await server.stop()
@@ -186,10 +187,10 @@ struct BadDatabaseTests {
         @Test("A connection that is busy for too long, and a task that is cancelled, end in time")
         func patience() async throws {
             let url = try await PostgresServer.shared().database()
-            var configuration = PostgresJournal.Configuration(url: Secret(url))
+            var configuration = PostgresJournalStorage.Configuration(url: SecretBytes(url))
             configuration.maximumConnections = 1
             configuration.poolTimeout = .milliseconds(50)
-            let storage = try await PostgresJournal(configuration)
+            let storage = try await PostgresJournalStorage(configuration)
             let held = Task {
                 try await storage.write { _ in try await Task.sleep(for: .seconds(60)) }
             }

@@ -65,14 +65,14 @@ struct HostileCustomerTests {
         return .period(.init(period, product: product(number), phase: .regular, transaction: transaction))
     }
 
-    private static func result(_ id: String, _ store: Store, at time: Date, facts: [Fact]) -> Normalization {
+    private static func result(_ id: String, _ store: PurchaseStore, at time: Date, facts: [Fact]) -> Normalization {
         let lineage = SubscriptionID(store: store, environment: .production, id: id)
         return Normalization([event(lineage, store, stating: .autoRenewEnabled, at: time, facts: facts)])
     }
 
     private static func event(
         _ lineage: SubscriptionID?,
-        _ store: Store,
+        _ store: PurchaseStore,
         stating event: LifecycleEvent,
         at time: Date,
         facts: [Fact]

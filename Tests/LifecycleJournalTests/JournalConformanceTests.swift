@@ -36,7 +36,7 @@ struct JournalConformanceTests {
             var storages: [any JournalStorage] = []
             // On a busy machine a writer may have to wait for long; here that is not what is looked at.
             for _ in 0..<count {
-                storages.append(try await SQLiteJournal(path: path, busyTimeout: .seconds(120)))
+                storages.append(try await SQLiteJournalStorage(path: path, busyTimeout: .seconds(120)))
             }
             return storages
         }
@@ -47,9 +47,11 @@ struct JournalConformanceTests {
     @Test("PostgreSQL keeps every promise", .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"))
     func postgres() async {
         let findings = await JournalConformance(seeds: [21, 22, 23]) { count in
-            let configuration = PostgresJournal.Configuration(url: Secret(try await PostgresServer.shared().database()))
+            let configuration = PostgresJournalStorage.Configuration(
+                url: SecretBytes(try await PostgresServer.shared().database())
+            )
             var storages: [any JournalStorage] = []
-            for _ in 0..<count { storages.append(try await PostgresJournal(configuration)) }
+            for _ in 0..<count { storages.append(try await PostgresJournalStorage(configuration)) }
             return storages
         }
         .findings()

@@ -14,7 +14,7 @@ struct StripeLife {
     let adapter: StripeAdapter
     let deliveries: [Delivery]
 
-    init(_ story: Story = .life, seed: String = "life") throws {
+    init(_ story: CustomerStory = .life, seed: String = "life") throws {
         let simulator = StripeSimulator(seed: seed)
         self.simulator = simulator
         adapter = try StripeAdapter(.init(signingSecrets: [simulator.signingSecret]))
@@ -112,7 +112,7 @@ struct JournalTests {
 
     @Test("A failed charge that is settled without an event gives access, before and after a rebuild")
     func statements() async throws {
-        let life = try StripeLife(try #require(Story.named("grace-lapses")))
+        let life = try StripeLife(try #require(CustomerStory.named("grace-lapses")))
         let storage = MemoryJournal()
         let journal = journal(storage)
         for delivery in life.deliveries { _ = await journal.receive(delivery, with: life.adapter) }
@@ -456,11 +456,11 @@ struct JournalTests {
 
     @Test("Credits are used once for each id, never more than there are, and by several at once")
     func credits() async throws {
-        let life = try StripeLife(try #require(Story.named("initial-purchase")))
+        let life = try StripeLife(try #require(CustomerStory.named("initial-purchase")))
         let folder = TemporaryFolder()
         let journals = try await [
-            journal(SQLiteJournal(path: folder.path("credits.sqlite"))),
-            journal(SQLiteJournal(path: folder.path("credits.sqlite"))),
+            journal(SQLiteJournalStorage(path: folder.path("credits.sqlite"))),
+            journal(SQLiteJournalStorage(path: folder.path("credits.sqlite"))),
         ]
         for delivery in life.deliveries { _ = await journals[0].receive(delivery, with: life.adapter) }
         let ledger = try await life.ledger()

@@ -16,13 +16,18 @@ struct KillTests {
     func sqlite(_ processes: Int) async throws {
         let folder = TemporaryFolder()
         let path = folder.path("kill.sqlite")
-        try await kill(processes, "sqlite:\(path)", folder, try await SQLiteJournal(path: path))
+        try await kill(processes, "sqlite:\(path)", folder, try await SQLiteJournalStorage(path: path))
     }
 
     @Test("On PostgreSQL", .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"), arguments: processes)
     func postgres(_ processes: Int) async throws {
         let url = try await PostgresServer.shared().database()
-        try await kill(processes, url, TemporaryFolder(), try await PostgresJournal(.init(url: Secret(url))))
+        try await kill(
+            processes,
+            url,
+            TemporaryFolder(),
+            try await PostgresJournalStorage(.init(url: SecretBytes(url)))
+        )
     }
 
     /// Several processes at once write one log, each in an order of its own, and are killed at some moment, again and again.

@@ -24,12 +24,14 @@ enum TestedStorage: String, CaseIterable, Sendable {
         case .sqlite:
             let path = folder.path("\(UUID()).sqlite")
             return [
-                try await SQLiteJournal(path: path, busyTimeout: .seconds(120)),
-                try await SQLiteJournal(path: path, busyTimeout: .seconds(120)),
+                try await SQLiteJournalStorage(path: path, busyTimeout: .seconds(120)),
+                try await SQLiteJournalStorage(path: path, busyTimeout: .seconds(120)),
             ]
         case .postgres:
-            let configuration = PostgresJournal.Configuration(url: Secret(try await PostgresServer.shared().database()))
-            return [try await PostgresJournal(configuration), try await PostgresJournal(configuration)]
+            let configuration = PostgresJournalStorage.Configuration(
+                url: SecretBytes(try await PostgresServer.shared().database())
+            )
+            return [try await PostgresJournalStorage(configuration), try await PostgresJournalStorage(configuration)]
         }
     }
 }
@@ -136,7 +138,7 @@ struct ReconcileTests {
         sealingKey: String? = nil
     ) -> Journal {
         var options = Journal.Options()
-        options.sealingKey = sealingKey.map { Secret($0) }
+        options.sealingKey = sealingKey.map { SecretBytes($0) }
         let time = time
         return Journal(storage, options: options, clock: TestClock(jumping: true), now: { time.now })
     }

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("A refusal says what to look at")
 struct RefusalTests {
-    private func observation(_ secret: Secret, _ change: (inout Delivery) -> Void) async throws -> DeliveryObservation {
+    private func observation(_ secret: SecretBytes, _ change: (inout Delivery) -> Void) async throws
+        -> DeliveryObservation
+    {
         let observer = RecordingObserver()
         let journal = Journal(MemoryJournal(), observer: observer, now: { StripeLife.start })
         var delivery = try #require(try StripeLife().deliveries.first)
@@ -23,7 +25,7 @@ struct RefusalTests {
             header Stripe-Signature: none of 1 signatures was made over this body with one of 1 secrets: the secret is \
             another endpoint's, or the body is not as received
             """
-        let other = try await observation(Secret("whsec_other")) { _ in }
+        let other = try await observation(SecretBytes("whsec_other")) { _ in }
         #expect([other.error?.rawValue, other.message] == ["unauthenticated", expected])
         let edited = try await observation(StripeLife().simulator.signingSecret) { $0.body.append(10) }
         #expect([edited.error?.rawValue, edited.message] == ["unauthenticated", expected])
@@ -38,7 +40,7 @@ struct RefusalTests {
     @Test("of a file in a folder that is missing")
     func missingFolder() async throws {
         let error = await #expect(throws: JournalError.self) {
-            _ = try await SQLiteJournal(path: TemporaryFolder().path("missing/file"))
+            _ = try await SQLiteJournalStorage(path: TemporaryFolder().path("missing/file"))
         }
         #expect(
             error?.message == """

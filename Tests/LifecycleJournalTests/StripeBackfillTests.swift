@@ -59,7 +59,7 @@ import Testing
         let now: @Sendable () -> Date = { time.now }
         var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
         let transport = Self.serve(life.deliveries, pageSize: pageSize, at: end)
-        configuration.lookup = .init(transport: transport, apiKey: Secret("rk_test_backfill"))
+        configuration.lookup = .init(transport: transport, apiKey: SecretBytes("rk_test_backfill"))
         let history = try #require(try StripeAdapter(configuration).history())
         let whole = Journal(MemoryJournal(), now: now)
         time.set(end)
@@ -123,7 +123,7 @@ import Testing
         let end = first.receivedAt.addingTimeInterval(3600)
         var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
         let transport = Self.serve(copies, pageSize: 5, at: end)
-        configuration.lookup = .init(transport: transport, apiKey: Secret("rk_test_backfill"))
+        configuration.lookup = .init(transport: transport, apiKey: SecretBytes("rk_test_backfill"))
         let history = try #require(try StripeAdapter(configuration).history())
         let journal = Journal(MemoryJournal(), now: { end })
         let report = try await journal.backfill(from: history, since: StripeLife.start)
@@ -139,8 +139,8 @@ import Testing
     func denied() async throws {
         let transport = StubTransport()
         transport.on(.any, respond: .init(status: 403))
-        var configuration = StripeAdapter.Configuration(signingSecrets: [Secret("whsec_backfill")])
-        configuration.lookup = .init(transport: transport, apiKey: Secret("rk_test_backfill"))
+        var configuration = StripeAdapter.Configuration(signingSecrets: [SecretBytes("whsec_backfill")])
+        configuration.lookup = .init(transport: transport, apiKey: SecretBytes("rk_test_backfill"))
         let history = try #require(try StripeAdapter(configuration).history())
         let journal = Journal(MemoryJournal(), now: { StripeLife.start.addingTimeInterval(86_400) })
         for _ in 0..<2 {

@@ -12,7 +12,7 @@ let creditPolicy = CreditPolicy([
 
 /// A life of one purchase, as facts.
 struct CreditLife {
-    var store = Store.appStore
+    var store = PurchaseStore.appStore
     var statements: [StoreStatement] = []
 
     static func day(_ day: Double) -> Date { Date(timeIntervalSince1970: 1_775_001_600 + day * 86_400) }
@@ -44,7 +44,7 @@ struct CreditLife {
         until end: Double,
         for price: Int64?,
         currency: String = "USD",
-        phase: Phase = .regular,
+        phase: PeriodPhase = .regular,
         switching proration: LifecycleEvent.ProductChange.Proration? = nil,
         on day: Double? = nil
     ) {
@@ -342,7 +342,7 @@ struct CreditStatementTests {
         let policy = CreditPolicy([
             "pro": .init(credits: 500, familySharedCredits: 50), "pro:monthly": .init(credits: 40),
         ])
-        func balance(_ product: String, _ ownership: Fact.Ownership = .purchased, at store: Store) -> Int64 {
+        func balance(_ product: String, _ ownership: Fact.Ownership = .purchased, at store: PurchaseStore) -> Int64 {
             var life = CreditLife()
             life.store = store
             let period = Fact.Period(
@@ -355,7 +355,7 @@ struct CreditStatementTests {
             life.state([.period(period)], on: 0)
             return life.balance(policy, on: 1)
         }
-        for store in [Store.appStore, .playStore] {
+        for store in [PurchaseStore.appStore, .playStore] {
             #expect(balance("pro", at: store) == 500)
             #expect(balance("pro:monthly", at: store) == 40)
             #expect(balance("pro", .familyShared, at: store) == 50)

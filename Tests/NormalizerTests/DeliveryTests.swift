@@ -20,20 +20,20 @@ struct DeliveryTests {
 
     @Test("A secret shows itself nowhere")
     func secret() {
-        let secret = Secret("whsec_marker")
+        let secret = SecretBytes("whsec_marker")
         var dumped = ""
         dump([secret], to: &dumped)
         for text in ["\(secret)", String(reflecting: secret), String(describing: [secret]), dumped] {
             #expect(!text.contains("marker"))
         }
         #expect(!secret.isBlank)
-        #expect(Secret("").isBlank)
-        #expect(Secret(" \t\r\n").isBlank)
+        #expect(SecretBytes("").isBlank)
+        #expect(SecretBytes(" \t\r\n").isBlank)
     }
 
     @Test("A secret computes the code of RFC 4231, case 2, and takes no other for it")
     func authenticationCode() throws {
-        let (secret, message) = (Secret("Jefe"), Array("what do ya want for nothing?".utf8))
+        let (secret, message) = (SecretBytes("Jefe"), Array("what do ya want for nothing?".utf8))
         let code = try secret.authenticationCode(over: message)
         #expect(
             code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -43,8 +43,8 @@ struct DeliveryTests {
         for other in [[], Array(code.dropLast()), code + [0], code.reversed()] {
             #expect(try !secret.isAuthenticationCode(other, over: message))
         }
-        #expect(try !Secret("jefe").isAuthenticationCode(code, over: message))
-        #expect(throws: DeliveryError.self) { try Secret("").authenticationCode(over: message) }
+        #expect(try !SecretBytes("jefe").isAuthenticationCode(code, over: message))
+        #expect(throws: DeliveryError.self) { try SecretBytes("").authenticationCode(over: message) }
     }
 
     @Test("Bodies and account identifiers show themselves nowhere")

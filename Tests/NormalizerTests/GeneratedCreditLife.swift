@@ -58,7 +58,7 @@ struct GeneratedCreditLife: Codable {
         var at: Int64
     }
 
-    var store = Store.appStore
+    var store = PurchaseStore.appStore
     var policy: CreditPolicy
     var periods: [Paid] = []
     var ends: [End] = []

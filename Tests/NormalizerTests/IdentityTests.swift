@@ -135,7 +135,7 @@ struct IdentityTests {
     )
     func lineageKey(store: String, environment: String, id: String) throws {
         let lineage = SubscriptionID(
-            store: Store(rawValue: store),
+            store: PurchaseStore(rawValue: store),
             environment: StoreEnvironment(rawValue: environment),
             id: id
         )

@@ -8,11 +8,11 @@ import Testing
 struct ItemClosureTests {
     private static func day(_ days: Double) -> Date { AccountStories.day(days) }
 
-    private static func lineage(_ id: String, _ store: Store = .playStore) -> SubscriptionID {
+    private static func lineage(_ id: String, _ store: PurchaseStore = .playStore) -> SubscriptionID {
         SubscriptionID(store: store, environment: .production, id: id)
     }
 
-    private static func statement(_ id: String, in store: Store = .playStore, at days: Double, _ facts: [Fact])
+    private static func statement(_ id: String, in store: PurchaseStore = .playStore, at days: Double, _ facts: [Fact])
         -> StoreStatement
     {
         StoreStatement(
@@ -30,7 +30,12 @@ struct ItemClosureTests {
         )
     }
 
-    private static func item(_ id: String, in store: Store = .playStore, from start: Double, at days: Double? = nil)
+    private static func item(
+        _ id: String,
+        in store: PurchaseStore = .playStore,
+        from start: Double,
+        at days: Double? = nil
+    )
         -> StoreStatement
     {
         let period = ServicePeriod(start: day(start), end: day(start + 30))

@@ -6,7 +6,9 @@ import Testing
 /// Whose a purchase is after transfers that name accounts and no purchase.
 @Suite("Whom purchases belong to")
 struct OwnershipStories {
-    static func owned(_ lineage: String, _ store: Store, by account: Account, at days: Double = 0) -> NormalizedEvent {
+    static func owned(_ lineage: String, _ store: PurchaseStore, by account: Account, at days: Double = 0)
+        -> NormalizedEvent
+    {
         let period = ServicePeriod(start: AccountStories.day(0), end: AccountStories.day(365))
         return AccountStories.event(
             .started(.init(origin: .new, phase: .regular, period: period)),
@@ -26,7 +28,7 @@ struct OwnershipStories {
         _ from: [String],
         _ to: [String],
         at days: Double,
-        store: Store = .appStore
+        store: PurchaseStore = .appStore
     ) -> NormalizedEvent {
         let transfer = LifecycleEvent.Transfer(
             from: from.map { .init($0, .appUserID) },
@@ -152,7 +154,7 @@ struct OwnershipStories {
     }
 
     /// The stores of what an account has access by.
-    static func stores(_ account: String, _ ledger: AccountLedger) -> Set<Store> {
+    static func stores(_ account: String, _ ledger: AccountLedger) -> Set<PurchaseStore> {
         let access = ledger.access(of: Account.Identifier(account, .appUserID), at: AccountStories.day(100))
         return Set(access.grantors.map(\.subscription.store))
     }
@@ -313,10 +315,10 @@ struct OwnershipStories {
         arguments: [
             (.apple, [.appStore, .macAppStore]), (.google, [.playStore]), (.stripe, [.stripe]),
             (.revenuecat, [.rcBilling, .promotional, .testStore]), ("paddle", [.paddle]),
-        ] as [(Provider, Set<Store>)]
+        ] as [(Provider, Set<PurchaseStore>)]
     )
-    func authority(_ provider: Provider, _ own: Set<Store>) {
-        let stores: [Store] = [
+    func authority(_ provider: Provider, _ own: Set<PurchaseStore>) {
+        let stores: [PurchaseStore] = [
             .appStore, .macAppStore, .playStore, .stripe, .amazon, .roku, .paddle, .rcBilling, .testStore, .promotional,
             .unknown,
         ]

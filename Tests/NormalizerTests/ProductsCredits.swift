@@ -60,7 +60,7 @@ struct ProductsCredits {
         from: Double,
         to: Double,
         at: Double? = nil,
-        phase: Phase = .regular,
+        phase: PeriodPhase = .regular,
         isRenewal: Bool = false
     ) -> NormalizedEvent {
         let period = ServicePeriod(start: day(from), end: day(to))
@@ -156,7 +156,7 @@ struct ProductsCredits {
             for name in ["t1", "t2", "t3", "t4"].prefix(1 + pick(4)) {
                 let chosen = ["basic", "pro"][pick(2)]
                 let product = start < refunded.until ? refunded.product : chosen
-                let phase: Phase = !isRenewal && product == "pro" && pick(3) == 0 ? .trial : .regular
+                let phase: PeriodPhase = !isRenewal && product == "pro" && pick(3) == 0 ? .trial : .regular
                 let end = start + (phase == .trial ? 7 : 30)
                 let credits: Int64 = product == "basic" ? 200 : phase == .trial ? 50 : 500
                 events.append(begins(name, product, from: start, to: end, phase: phase, isRenewal: isRenewal))

@@ -11,7 +11,7 @@ struct StateRefinementTests {
         _ name: String?,
         at days: Double,
         of lineage: String = "L1",
-        store: Store = .appStore,
+        store: PurchaseStore = .appStore,
         by provider: Provider = .apple,
         _ facts: [Fact] = []
     ) -> NormalizedEvent {
@@ -24,7 +24,7 @@ struct StateRefinementTests {
         ServicePeriod(start: AccountStories.day(from), end: AccountStories.day(to))
     }
 
-    private static func renewed(_ name: String, _ from: Double, _ to: Double, _ phase: Phase) -> NormalizedEvent {
+    private static func renewed(_ name: String, _ from: Double, _ to: Double, _ phase: PeriodPhase) -> NormalizedEvent {
         let period = period(from, to)
         return told(
             .renewed(.init(cause: .unknown, phase: phase, period: period)),
@@ -39,9 +39,9 @@ struct StateRefinementTests {
         arguments: [
             (.introductory, .introductory, .unknown), (.introductory, .regular, .introductoryConversion),
             (.trial, .trial, .unknown), (.trial, .regular, .trialConversion),
-        ] as [(Phase, Phase, LifecycleEvent.Renewed.Cause)]
+        ] as [(PeriodPhase, PeriodPhase, LifecycleEvent.Renewed.Cause)]
     )
-    func conversion(_ before: Phase, _ phase: Phase, _ cause: LifecycleEvent.Renewed.Cause) {
+    func conversion(_ before: PeriodPhase, _ phase: PeriodPhase, _ cause: LifecycleEvent.Renewed.Cause) {
         var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
         _ = state.apply(Self.renewed("t1", 0, 30, before))
         let applied = state.apply(Self.renewed("t2", 30, 60, phase))
@@ -174,9 +174,9 @@ struct StateRefinementTests {
     /// A relay names what replaces a purchase on Google Play as another lineage, which has the name of its first order.
     @Test(
         "what begins long after an end has replaced nothing, and the end takes the credits",
-        arguments: [(Store.appStore, "L1"), (.playStore, "t2")]
+        arguments: [(PurchaseStore.appStore, "L1"), (.playStore, "t2")]
     )
-    func endBeforeAnother(_ store: Store, _ lineage: String) throws {
+    func endBeforeAnother(_ store: PurchaseStore, _ lineage: String) throws {
         let isPlay = store == .playStore
         let products = isPlay ? ("sub:basic", "sub:pro") : ("basic", "pro")
         func ended(at days: Double) -> NormalizedEvent {

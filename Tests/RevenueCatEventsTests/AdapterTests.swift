@@ -7,8 +7,8 @@ import Testing
 @Suite("RevenueCat adapter")
 struct AdapterTests {
     static let now = Date(timeIntervalSince1970: 1_767_225_620)
-    static let secret = Secret("rc_whsec_marked_secret")
-    static let authorization = Secret("Bearer marked_authorization")
+    static let secret = SecretBytes("rc_whsec_marked_secret")
+    static let authorization = SecretBytes("Bearer marked_authorization")
 
     static func adapter(_ change: (inout RevenueCatAdapter.Configuration) -> Void = { _ in }) throws
         -> RevenueCatAdapter
@@ -43,8 +43,8 @@ struct AdapterTests {
         _ isValid: Bool
     ) {
         let configuration = RevenueCatAdapter.Configuration(
-            authorizations: authorizations.map { Secret($0) },
-            signingSecrets: secrets.map { Secret($0) },
+            authorizations: authorizations.map { SecretBytes($0) },
+            signingSecrets: secrets.map { SecretBytes($0) },
             policy: policy
         )
         #expect(((try? RevenueCatAdapter(configuration)) != nil) == isValid)
@@ -52,7 +52,7 @@ struct AdapterTests {
 
     @Test("a filter that lets nothing through is refused")
     func emptyFilters() throws {
-        let configuration = RevenueCatAdapter.Configuration(authorizations: [Secret("a")], signingSecrets: [])
+        let configuration = RevenueCatAdapter.Configuration(authorizations: [SecretBytes("a")], signingSecrets: [])
         func isRefused(_ change: (inout RevenueCatAdapter.Configuration) -> Void) -> Bool {
             var changed = configuration
             change(&changed)

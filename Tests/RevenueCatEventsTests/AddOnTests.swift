@@ -54,8 +54,11 @@ struct AddOnTests {
             event.append((name, value ?? nil))
         }
         let body = JSONMembers([("api_version", "1.0"), ("event", .object(JSONMembers(event)))]).bytes
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
-        let delivery = try RevenueCatSimulator(authorization: Secret("a")).delivery(body, receivedAt: date(at + 20_000))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
+        let delivery = try RevenueCatSimulator(authorization: SecretBytes("a")).delivery(
+            body,
+            receivedAt: date(at + 20_000)
+        )
         return try adapter.normalize(try adapter.authenticate(delivery)).events
     }
 
@@ -109,8 +112,8 @@ struct AddOnTests {
                     "transaction_id": "1", "original_transaction_id": "1", "items": value,
                 ],
             ]
-            let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
-            let delivery = try RevenueCatSimulator(authorization: Secret("a")).delivery(
+            let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
+            let delivery = try RevenueCatSimulator(authorization: SecretBytes("a")).delivery(
                 body.bytes,
                 receivedAt: date(t0)
             )

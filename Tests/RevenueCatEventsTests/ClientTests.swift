@@ -23,14 +23,14 @@ struct ClientTests {
         _ api: RevenueCatClient.API = .v2(project: "proj1"),
         clock: TestClock = TestClock(jumping: true)
     ) throws -> RevenueCatClient {
-        var client = try RevenueCatClient(transport: transport, apiKey: Secret("sk_marked"), api: api)
+        var client = try RevenueCatClient(transport: transport, apiKey: SecretBytes("sk_marked"), api: api)
         client.clock = clock
         return client
     }
 
     @Test("neither the key nor a customer shows itself")
     func redaction() async throws {
-        var configuration = RevenueCatAdapter.Configuration(authorizations: [Secret("a")])
+        var configuration = RevenueCatAdapter.Configuration(authorizations: [SecretBytes("a")])
         configuration.lookup = try Self.client(StubTransport())
         let purchases = StubTransport()
         purchases.on(
@@ -146,7 +146,7 @@ struct ClientTests {
     )
     func configuration(_ key: String, _ project: String) {
         #expect(throws: ConfigurationError.self) {
-            _ = try RevenueCatClient(transport: StubTransport(), apiKey: Secret(key), api: .v2(project: project))
+            _ = try RevenueCatClient(transport: StubTransport(), apiKey: SecretBytes(key), api: .v2(project: project))
         }
     }
 
@@ -416,7 +416,7 @@ struct ClientTests {
 
     @Test("a lost webhook is made up for, and reported once if it comes late")
     func lostWebhook() async throws {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         func event(_ event: RevenueCatSimulator.Event, _ at: Int64) throws -> NormalizedEvent {
             let delivery = Delivery(headers: ["Authorization": "a"], body: event.body, receivedAt: date(at))
             return try #require(try adapter.normalize(try adapter.authenticate(delivery)).events.first)
@@ -445,7 +445,7 @@ struct ClientTests {
     )
 
     static func check() throws -> RenewalCheck {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         func apply(_ event: RevenueCatSimulator.Event, _ at: Int64, to state: inout SubscriptionState) throws
             -> AppliedEvent
         {
@@ -530,7 +530,7 @@ struct ClientTests {
             let transport = StubTransport()
             transport.on(.init(.post, path: "/v1/receipts"), respond: Self.response(409, body))
             let result = try await Self.client(transport, .v1)
-                .submit(token: Secret("receipt"), customer: "u2", platform: "ios")
+                .submit(token: SecretBytes("receipt"), customer: "u2", platform: "ios")
             #expect(result == .ownedByAnotherAccount)
             #expect(transport.requests.count == 1)
             #expect(transport.requests.first?.headers["X-Platform"] == "ios")
@@ -542,7 +542,11 @@ struct ClientTests {
         func submit(_ response: HTTPTransportResponse) async throws -> RevenueCatClient.Submission {
             let transport = StubTransport()
             transport.on(.any, respond: response)
-            return try await Self.client(transport, .v1).submit(token: Secret("r"), customer: "u1", platform: "ios")
+            return try await Self.client(transport, .v1).submit(
+                token: SecretBytes("r"),
+                customer: "u1",
+                platform: "ios"
+            )
         }
         guard case .recorded(let subscriptions) = try await submit(Self.response(200, Self.entry())) else {
             throw SimulatorError("not recorded")
@@ -571,14 +575,14 @@ struct ClientTests {
             (302, ""), (404, "<html>marked"), (408, ""), (409, "{}"), (413, "<html>"), (400, #"{"x":"marked"}"#),
             (400, #"{"code":7101,"message":"There was a problem with the store."}"#), (422, #"{"code":"7110"}"#),
             // Our key, and no word about the purchase.
-            (401, #"{"code":7225,"message":"Invalid API Key."}"#), (403, #"{"code":7243,"message":"Secret key"}"#),
+            (401, #"{"code":7225,"message":"Invalid API Key."}"#), (403, #"{"code":7243,"message":"SecretBytes key"}"#),
         ]
     )
     func undecided(_ status: Int, _ body: String) async throws {
         let transport = StubTransport()
         transport.on(.any, respond: Self.response(status, body))
         let error = await #expect(throws: DeliveryError.self) {
-            _ = try await Self.client(transport, .v1).submit(token: Secret("r"), customer: "u1", platform: "ios")
+            _ = try await Self.client(transport, .v1).submit(token: SecretBytes("r"), customer: "u1", platform: "ios")
         }
         #expect(error?.code == .unavailable)
         #expect(!"\(String(describing: error))".contains("marked"))

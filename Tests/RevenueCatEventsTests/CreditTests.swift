@@ -24,8 +24,8 @@ struct CreditTests {
     ])
 
     static func events(_ webhooks: [Event]) throws -> [NormalizedEvent] {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
-        let simulator = RevenueCatSimulator(authorization: Secret("a"))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
+        let simulator = RevenueCatSimulator(authorization: SecretBytes("a"))
         return try webhooks.flatMap { webhook in
             var at = t0
             if case .integer(let milliseconds)? = webhook.members["event_timestamp_ms"] { at = milliseconds }

@@ -60,19 +60,19 @@ struct LoopbackTests {
             play(count.next(), &exchange)
         }
         defer { server.stop() }
-        let curl = try CurlTransport(.init(trustRoots: .pem(Self.authority.get().certificate)))
+        let curl = try CurlHTTPTransport(.init(trustRoots: .pem(Self.authority.get().certificate)))
         let clock = TestClock(jumping: true)
         var client = try RevenueCatClient(
             transport: RedirectedTransport(curl, to: server.port),
-            apiKey: Secret("sk_marked"),
+            apiKey: SecretBytes("sk_marked"),
             api: .v2(project: "proj1")
         )
         client.clock = clock
         client.timeout = timeout
-        var configuration = RevenueCatAdapter.Configuration(signingSecrets: [Secret("s")])
+        var configuration = RevenueCatAdapter.Configuration(signingSecrets: [SecretBytes("s")])
         configuration.lookup = client
         let adapter = try RevenueCatAdapter(configuration)
-        let delivery = try RevenueCatSimulator(signingSecret: Secret("s")).delivery(
+        let delivery = try RevenueCatSimulator(signingSecret: SecretBytes("s")).delivery(
             Self.renewal.body,
             receivedAt: Date(timeIntervalSince1970: 1_769_904_025)
         )

@@ -91,7 +91,7 @@ struct PurchaseLookupTests {
     }
 
     static func one(_ event: Event) throws -> NormalizedEvent {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let delivery = Delivery(headers: ["Authorization": "a"], body: event.body, receivedAt: date(t0 + 6000))
         return try #require(try adapter.normalize(try adapter.authenticate(delivery)).events.first)
     }

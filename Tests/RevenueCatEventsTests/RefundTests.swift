@@ -41,7 +41,7 @@ struct RefundTests {
         let channels = try TwoChannelTests.channels(try TwoChannelTests.story("refund-current"))
         apple = channels.apple
         let refund = try #require(channels.relayed.first { $0.kind == .refunded })
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let expiration = RevenueCatSimulator.Event([
             "type": "EXPIRATION", "id": "expiration", "environment": "PRODUCTION", "store": "APP_STORE",
             "event_timestamp_ms": .integer(refund.assertedAt.millisecondsSince1970 + 1),
@@ -51,7 +51,7 @@ struct RefundTests {
             "transaction_id": refund.transaction.map { .string($0) } ?? .null,
             "original_transaction_id": refund.subscription.map { .string($0.id) } ?? .null,
         ])
-        let delivery = try RevenueCatSimulator(authorization: Secret("a")).delivery(
+        let delivery = try RevenueCatSimulator(authorization: SecretBytes("a")).delivery(
             expiration.body,
             receivedAt: refund.receivedAt
         )

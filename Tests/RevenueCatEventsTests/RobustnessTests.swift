@@ -24,7 +24,7 @@ struct RobustnessTests {
 
     @Test("a proven body is accepted or kept, whatever is in it", .timeLimit(.minutes(5)))
     func mutations() throws {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let bodies = RevenueCatStory.all.prefix(30).flatMap { $0.moments.map(\.event.body) }
         let pieces = [
             "null", "0", "-1", "1e400", "\"\"", "\"\\u0000\"", "[]", "{}", "true", "9223372036854775808", ",",
@@ -59,7 +59,7 @@ struct RobustnessTests {
 
     @Test("every field may be absent or null", arguments: RevenueCatStory.all)
     func absentFields(_ story: RevenueCatStory) throws {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let names = [
             "event_timestamp_ms", "app_id", "app_user_id", "aliases", "environment", "store", "product_id",
             "new_product_id", "entitlement_ids", "period_type", "purchased_at_ms", "expiration_at_ms", "transaction_id",
@@ -90,7 +90,7 @@ struct RobustnessTests {
         arguments: ["CANCELLATION", "BILLING_ISSUE", "UNCANCELLATION", "SUBSCRIPTION_PAUSED"]
     )
     func provisional(_ type: String) throws {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let first = RevenueCatSimulator.Event(
             type,
             id: "1",
@@ -109,7 +109,7 @@ struct RobustnessTests {
 
     @Test("a Play order has one identity, whatever its purchase is called")
     func playOrders() throws {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let byToken = SubscriptionID(store: .playStore, environment: .production, id: "purchase-token")
         let order = "GPA.1234-5678-9012-34567..0"
         func id(_ type: String) throws -> EventID? {

@@ -33,7 +33,7 @@ struct StoryOutcome: Sendable, CustomTestStringConvertible {
         until: Int64? = nil,
         renews: Bool? = true,
         lineage: String = "O1",
-        store: Store = .appStore,
+        store: PurchaseStore = .appStore,
         environment: StoreEnvironment = .production,
         product: String = "pro_m",
         pending: String? = nil,
@@ -55,8 +55,8 @@ struct StoryOutcome: Sendable, CustomTestStringConvertible {
 
 @Suite("Stories of RevenueCat, in every order")
 struct StoryTests {
-    static let adapter = Result { try RevenueCatAdapter(.init(authorizations: [Secret("a")])) }
-    static let simulator = RevenueCatSimulator(authorization: Secret("a"))
+    static let adapter = Result { try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")])) }
+    static let simulator = RevenueCatSimulator(authorization: SecretBytes("a"))
 
     static func story(_ name: String) throws -> RevenueCatStory {
         try #require(RevenueCatStory.all.first { $0.name == name }, "\(name)")

@@ -25,10 +25,10 @@ struct TrapTests {
     static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
 
     func normalization(_ event: Event, after delay: Int64 = 20_000) throws -> Normalization {
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         var at = t0
         if case .integer(let milliseconds)? = event.members["event_timestamp_ms"] { at = milliseconds }
-        let delivery = try RevenueCatSimulator(authorization: Secret("a"))
+        let delivery = try RevenueCatSimulator(authorization: SecretBytes("a"))
             .delivery(event.body, receivedAt: date(at + delay))
         return try adapter.normalize(try adapter.authenticate(delivery))
     }
@@ -95,7 +95,11 @@ struct TrapTests {
 
     @Test("2: what was bought on the web can be refunded and kept", arguments: ["STRIPE", "RC_BILLING", "PADDLE"])
     func refundLeavesAccess(_ store: String) throws {
-        let lineage = SubscriptionID(store: Store(rawValue: store.lowercased()), environment: .production, id: "O1")
+        let lineage = SubscriptionID(
+            store: PurchaseStore(rawValue: store.lowercased()),
+            environment: .production,
+            id: "O1"
+        )
         let stored: KeyValuePairs<String, JSONText?> = ["store": .string(store)]
         let bought = event("INITIAL_PURCHASE", t0 + 5000, .first, stored)
         for (end, isKept) in [(t1, true), (t0 + 10 * day - 15 * minute, false)] {
@@ -359,7 +363,7 @@ struct TrapTests {
         let moved = try one(transfer)
         #expect(moved.event.accessEffect == .moves)
         #expect(moved.subscription == nil)
-        let adapter = try RevenueCatAdapter(.init(authorizations: [Secret("a")]))
+        let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let delivery = Delivery(headers: ["Authorization": "a"], body: transfer.body, receivedAt: date(t0 + day))
         let hint = try adapter.authenticate(delivery).value.event.hint
         #expect(hint == .customers(["u1", "$RCAnonymousID:x", "u2"]))
@@ -593,7 +597,7 @@ struct TrapTests {
     func createdCustomer() async throws {
         let transport = StubTransport()
         transport.on(.init(.get, path: "/v1/subscribers/new"), respond: .init(status: 201, body: Array("{}".utf8)))
-        let client = try RevenueCatClient(transport: transport, apiKey: Secret("sk_1"), api: .v1)
+        let client = try RevenueCatClient(transport: transport, apiKey: SecretBytes("sk_1"), api: .v1)
         #expect(try await client.customer("new") == .unknown)
     }
 

@@ -34,8 +34,8 @@ struct TwoChannelTests {
                 trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
             )
         )
-        let relay = try RevenueCatAdapter(.init(signingSecrets: [Secret("s")]))
-        let relaySimulator = RevenueCatSimulator(signingSecret: Secret("s"))
+        let relay = try RevenueCatAdapter(.init(signingSecrets: [SecretBytes("s")]))
+        let relaySimulator = RevenueCatSimulator(signingSecret: SecretBytes("s"))
         var channels = Channels()
         var previousProduct: String?
         for delivery in try simulator.deliveries(story, from: start) {

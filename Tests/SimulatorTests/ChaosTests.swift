@@ -9,8 +9,8 @@ struct ChaosTests {
     /// A few orders in the ordinary run, many in the long one.
     static let rounds = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 200 : 2
 
-    @Test("no order, repetition, delay or loss gives another state", arguments: Story.all)
-    func stories(_ story: Story) async throws {
+    @Test("no order, repetition, delay or loss gives another state", arguments: CustomerStory.all)
+    func stories(_ story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let chaos = try await Chaos(story, by: simulator, from: Simulators.start)
             do {
@@ -24,7 +24,7 @@ struct ChaosTests {
     @Test("a purchase that goes on under another token leaves one balance, whenever the two turn out to be linked")
     func linkedBalances() async throws {
         let google = try #require(try Simulators.all.get().first { $0.provider == .google })
-        let story = Story(
+        let story = CustomerStory(
             "renewed-again",
             "A customer leaves, comes back, and renews.",
             [
@@ -55,7 +55,7 @@ struct ChaosTests {
     @Test("a planned change that is asked for after it took effect starts nothing new")
     func lateLookup() async throws {
         let google = try #require(try Simulators.all.get().first { $0.provider == .google })
-        let chaos = try await Chaos(try #require(Story.named("downgrade")), by: google, from: Simulators.start)
+        let chaos = try await Chaos(try #require(CustomerStory.named("downgrade")), by: google, from: Simulators.start)
         // Bought, renewed as the other product; only then the notification that planned it.
         try await chaos.check([0, 3, 1, 4, 2], .late)
     }

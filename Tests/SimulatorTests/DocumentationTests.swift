@@ -20,19 +20,19 @@ struct DocumentationTests {
 
     @Test("says which provider has which story")
     func stories() throws {
-        let expected = Story.all.map { story in
-            let marks = Story.providers.map { story.absence(at: $0) == nil ? "yes" : "" }
+        let expected = CustomerStory.all.map { story in
+            let marks = CustomerStory.providers.map { story.absence(at: $0) == nil ? "yes" : "" }
             return "| `\(story.id)` | \(marks.joined(separator: " | ")) | \(story.title) |"
         }
-        let header = "| story | \(Story.providers.map(\.rawValue).joined(separator: " | ")) | |"
+        let header = "| story | \(CustomerStory.providers.map(\.rawValue).joined(separator: " | ")) | |"
         #expect(try rows(header) == expected, "\(header)\n\(expected.joined(separator: "\n"))")
     }
 
     @Test("says where providers differ, and why")
     func differences() throws {
         var expected: [String] = []
-        for story in Story.all {
-            for provider in Story.providers where story.absence(at: provider) == nil {
+        for story in CustomerStory.all {
+            for provider in CustomerStory.providers where story.absence(at: provider) == nil {
                 for (step, expectation) in zip(story.steps, try story.expectations(at: provider)) {
                     guard let difference = expectation.difference else { continue }
                     let kinds = expectation.kinds.map { "`\($0.rawValue)`" }.joined(separator: ", ")

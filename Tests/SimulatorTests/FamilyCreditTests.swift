@@ -11,7 +11,7 @@ struct FamilyCreditTests {
         [nil, 0, 40] as [Int64?]
     )
     func family(_ provider: Provider, _ shared: Int64?) async throws {
-        let result = try await Simulators.play(try #require(Story.named("family")), provider)
+        let result = try await Simulators.play(try #require(CustomerStory.named("family")), provider)
         let policy = CreditPolicy(["com.example.app.pro.yearly": .init(credits: 500, familySharedCredits: shared)])
         var ledger = AccountLedger()
         for event in result.events { _ = ledger.apply(event) }

@@ -25,15 +25,15 @@ struct HealingTests {
         return states
     }
 
-    @Test("all but the first lock no paying customer out, once what is due was asked", arguments: Story.all)
-    func lockouts(_ story: Story) async throws {
+    @Test("all but the first lock no paying customer out, once what is due was asked", arguments: CustomerStory.all)
+    func lockouts(_ story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let notifications = try simulator.notifications(story, from: Simulators.start)
             let receiver = try StoryReceiver(notifications, by: simulator)
             guard try receiver.questions(upTo: 0, at: Simulators.start) != nil else { continue }
             let time = Time()
             var options = Journal.Options()
-            options.sealingKey = Secret("a key")
+            options.sealingKey = SecretBytes("a key")
             let whole = Journal(MemoryJournal(), options: options, now: { time.now })
             let lossy = Journal(
                 MemoryJournal(),

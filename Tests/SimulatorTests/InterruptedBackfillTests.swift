@@ -61,8 +61,8 @@ struct InterruptedBackfillTests {
     }
 
     /// A network that breaks off.
-    private struct BrokenTransport: HTTPTransport {
-        let base: any HTTPTransport
+    private struct BrokenTransport: HTTPTransportProtocol {
+        let base: any HTTPTransportProtocol
         let life: Life
 
         func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
@@ -88,7 +88,7 @@ struct InterruptedBackfillTests {
 
         init(_ simulator: any StorySimulator) async throws {
             self.simulator = simulator
-            let stories = Story.all.filter { simulator.absence(of: $0) == nil }.prefix(6)
+            let stories = CustomerStory.all.filter { simulator.absence(of: $0) == nil }.prefix(6)
             api = try StoryAPI(Array(stories), by: simulator, from: Simulators.start)
             var known: [Normalization] = []
             if simulator.provider == .google || simulator.provider == .revenuecat {
@@ -107,7 +107,7 @@ struct InterruptedBackfillTests {
             let life = Life()
             let storage = MemoryJournal { life.transact() }
             var options = Journal.Options()
-            options.sealingKey = Secret("a key")
+            options.sealingKey = SecretBytes("a key")
             let time = LossyHost.Time(Simulators.start)
             func heal() async throws -> Bool {
                 let journal = Journal(
@@ -171,7 +171,7 @@ struct InterruptedBackfillTests {
         }
     }
 
-    @Test("loses nothing, and tells nothing twice, when it is run again", arguments: Story.providers)
+    @Test("loses nothing, and tells nothing twice, when it is run again", arguments: CustomerStory.providers)
     func killed(_ provider: Provider) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         let host = try await Host(simulator)

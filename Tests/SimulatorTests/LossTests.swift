@@ -12,7 +12,7 @@ struct LossTests {
 
     /// The deliveries that are lost: all, each single one, a few at random, and none. To save time, a short run takes one single
     /// one, and either none or a few.
-    private static func losses(of story: Story, _ count: Int) -> [(LossyHost.Loss, lost: Set<Int>)] {
+    private static func losses(of story: CustomerStory, _ count: Int) -> [(LossyHost.Loss, lost: Set<Int>)] {
         let all = Set(0..<count)
         var generator = SplitMix64(state: UInt64(story.id.utf8.count))
         let random = (0..<3).map { _ in (LossyHost.Loss.some, lost: all.filter { _ in generator.next() % 2 == 0 }) }
@@ -23,11 +23,11 @@ struct LossTests {
         return [(.all, all), (.one, [place]), others[Int(generator.next() % 2)]]
     }
 
-    @Test("is healed, except for what the provider cannot say", arguments: Story.providers)
+    @Test("is healed, except for what the provider cannot say", arguments: CustomerStory.providers)
     func losses(_ provider: Provider) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         var found: Set<String> = []
-        for story in Story.all where simulator.absence(of: story) == nil {
+        for story in CustomerStory.all where simulator.absence(of: story) == nil {
             let host = try await LossyHost(story, by: simulator)
             let all = Set(host.results.indices)
             let whole = try await host.outcome(keeping: all, heals: false)

@@ -58,7 +58,7 @@ struct LossyHost: Sendable {
         func set(_ date: Date) { value.withLock { $0 = date } }
     }
 
-    let story: Story
+    let story: CustomerStory
     let simulator: any StorySimulator
     let relay: RevenueCatClient.API
     let api: StoryAPI
@@ -68,7 +68,7 @@ struct LossyHost: Sendable {
     private let credits: StoryCredits
 
     init(
-        _ story: Story,
+        _ story: CustomerStory,
         by simulator: any StorySimulator,
         relay: RevenueCatClient.API = .v2(project: "proj1")
     ) async throws {
@@ -116,7 +116,7 @@ struct LossyHost: Sendable {
     func outcome(keeping kept: Set<Int>, heals: Bool = true, imports: Bool = false) async throws -> Outcome {
         let time = Time(Simulators.start)
         var options = Journal.Options()
-        options.sealingKey = Secret("a key")
+        options.sealingKey = SecretBytes("a key")
         let clock = TestClock(jumping: true)
         let journal = Journal(MemoryJournal(), options: options, clock: clock, now: { time.now })
         let healing = try StoryHealing(api, of: simulator, relay: relay, clock: clock, now: { time.now })

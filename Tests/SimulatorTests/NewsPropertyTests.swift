@@ -73,9 +73,9 @@ struct NewsPropertyTests {
 
     @Test(
         "each fact that arrives is reported once, in every order and with any loss or repetition",
-        arguments: Story.all
+        arguments: CustomerStory.all
     )
-    func everyOrder(_ story: Story) async throws {
+    func everyOrder(_ story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             let results = playback.taken.map(\.result)
@@ -102,15 +102,15 @@ struct NewsPropertyTests {
     @Test("a host for which nothing is news that it knows is found out")
     func deliberateBreak() async throws {
         let apple = try #require(try Simulators.all.get().first { $0.provider == .apple })
-        let story = try #require(Story.named("uncancel"))
+        let story = try #require(CustomerStory.named("uncancel"))
         let playback = try await StoryPlayback(story, by: apple, from: Simulators.start)
         let results = Array(playback.taken.map(\.result).reversed())
         #expect(counts(results).values.allSatisfy { $0.told > 0 })
         #expect(counts(results, knowsFacts: true).values.contains { $0.told == 0 })
     }
 
-    @Test("a look-up and an upload report nothing that notifications have reported", arguments: Story.all)
-    func looking(_ story: Story) async throws {
+    @Test("a look-up and an upload report nothing that notifications have reported", arguments: CustomerStory.all)
+    func looking(_ story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             var ledger = AccountLedger()
@@ -149,9 +149,9 @@ struct NewsPropertyTests {
 
     @Test(
         "what only facts state is given by the state, and silences the notification that comes after all",
-        arguments: Story.all
+        arguments: CustomerStory.all
     )
-    func untold(_ story: Story) async throws {
+    func untold(_ story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             var ledger = AccountLedger()

@@ -11,7 +11,7 @@ struct PlannedChangeCreditTests {
     /// On Google Play what was charged ahead goes on under the token of the change.
     @Test("a period that was charged ahead begins, also where a change for its end is planned before")
     func chargedAhead() async throws {
-        let story = Story(
+        let story = CustomerStory(
             "charged-ahead",
             "A period is charged ahead, and a change planned for its end.",
             [
@@ -36,13 +36,13 @@ struct PlannedChangeCreditTests {
     /// Stripe's subscription changes an hour before it is charged.
     @Test("a planned change pays out when it is paid for, and not before", arguments: [false, true])
     func changeUnpaid(isPaid: Bool) async throws {
-        var steps: [Story.Step] = [
+        var steps: [CustomerStory.Step] = [
             .init(.after(.zero), .subscribe(.proMonthly)),
             .init(.after(.seconds(86_400)), .downgrade(.basicMonthly)),
             .init(.atPeriodEnd, .failCharge(grace: .seconds(1_209_600))),
         ]
         if isPaid { steps.append(.init(.after(.seconds(259_200)), .recover)) }
-        let story = Story("change-unpaid", "The first charge for a planned change fails.", steps)
+        let story = CustomerStory("change-unpaid", "The first charge for a planned change fails.", steps)
         let events = try await Simulators.play(story, .stripe).events
         #expect(events.contains { $0.kind == .productChanged })
         let policy = CreditPolicy(["prod_pro": .init(credits: 500), "prod_basic": .init(credits: 200)])

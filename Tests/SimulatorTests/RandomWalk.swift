@@ -7,7 +7,7 @@ import StoryReceiving
 struct RandomWalk {
     let provider: Provider
     let seed: UInt64
-    private(set) var story: Story
+    private(set) var story: CustomerStory
     private(set) var truths: [Truth] = []
     /// When each step was taken.
     private(set) var times: [Int64] = []
@@ -21,7 +21,7 @@ struct RandomWalk {
     private var random: SplitMix64
     private var truth = Truth()
     private var now: Int64
-    private var steps: [Story.Step] = []
+    private var steps: [CustomerStory.Step] = []
 
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 86_400_000
@@ -36,13 +36,13 @@ struct RandomWalk {
         // 2026-01-31T10:00:00Z, so that months end early; Stripe knows seconds.
         start = 1_769_853_600_000 + (provider == .stripe ? 0 : 123)
         now = start
-        story = Story("walk-\(seed)", "", [])
+        story = CustomerStory("walk-\(seed)", "", [])
         isOfGooglePlay = provider == .google
         truth.waitsForCharge = provider == .stripe
         isOfGooglePlayRelay = provider == .revenuecat && seed.isMultiple(of: 2)
         // The simulated App Store's certificates are valid for some years.
         while steps.count < count, truth.standing != .over, now < start + 6 * 365 * Self.day { step() }
-        story = Story("walk-\(seed)", "A walk.", steps)
+        story = CustomerStory("walk-\(seed)", "A walk.", steps)
         if provider == .revenuecat {
             isOfGooglePlay = steps.contains {
                 switch $0.act {
@@ -65,17 +65,17 @@ struct RandomWalk {
 
     // MARK: Steps
 
-    private mutating func take(_ act: Story.Act, at time: Int64) {
+    private mutating func take(_ act: CustomerStory.Act, at time: Int64) {
         take(act, at: time) { (_: inout Truth, _: Int64) in }
     }
 
-    private mutating func take(_ act: Story.Act, at time: Int64, _ change: (inout Truth) -> Void) {
+    private mutating func take(_ act: CustomerStory.Act, at time: Int64, _ change: (inout Truth) -> Void) {
         take(act, at: time) { (truth: inout Truth, _: Int64) in change(&truth) }
     }
 
-    private mutating func take(_ act: Story.Act, at time: Int64, _ change: (inout Truth, Int64) -> Void) {
+    private mutating func take(_ act: CustomerStory.Act, at time: Int64, _ change: (inout Truth, Int64) -> Void) {
         let time = max(time, now)
-        steps.append(Story.Step(.after(.milliseconds(time - now)), act))
+        steps.append(CustomerStory.Step(.after(.milliseconds(time - now)), act))
         now = time
         truth.settle(by: now)
         change(&truth, time)
@@ -103,21 +103,21 @@ struct RandomWalk {
     private mutating func subscribe(at time: Int64, first: Bool) {
         let isPrepaid = provider == .google && (first ? chance(15) : truth.plan.billing == .prepaid)
         if isPrepaid {
-            let plan = Story.Plan.basicPrepaid
+            let plan = CustomerStory.Plan.basicPrepaid
             return take(.subscribe(plan), at: time) { $0.buy(plan, at: time) }
         }
         if isRare, provider == .google, chance(15) {
-            let plan = Story.Plan.proInstalments
+            let plan = CustomerStory.Plan.proInstalments
             return take(.subscribe(plan), at: time) { $0.buy(plan, at: time) }
         }
-        let plan: Story.Plan = chance(60) ? .basicMonthly : chance(60) ? .proMonthly : .proYearly
-        let offer: Story.Offer? =
+        let plan: CustomerStory.Plan = chance(60) ? .basicMonthly : chance(60) ? .proMonthly : .proYearly
+        let offer: CustomerStory.Offer? =
             !first || chance(50) ? nil : chance(60) || plan == .proYearly ? .freeWeek : .cheapMonth
         take(.subscribe(plan, offer: offer), at: time) {
             let isTrial = offer == .freeWeek
             let end = plan.end(from: time, isTrial ? .days(7) : nil)
             let paid = isTrial ? 0 : offer == .cheapMonth ? 1990 : plan.price
-            let credits = isTrial ? Story.Plan.trialCredits : plan.credits
+            let credits = isTrial ? CustomerStory.Plan.trialCredits : plan.credits
             $0.begin(plan, at: time, until: end, paid: paid, credits: credits, isTrial: isTrial)
             $0.willRenew = true
             $0.credits.give(credits, for: $0.payment, from: time)
@@ -126,7 +126,7 @@ struct RandomWalk {
 
     /// The possible fates of a paid subscription; each provider's own rules narrow them.
     private mutating func active() {
-        let has = { [provider, isOfGooglePlayRelay] (act: Story.Act) in
+        let has = { [provider, isOfGooglePlayRelay] (act: CustomerStory.Act) in
             guard act.absence(at: provider) == nil else { return false }
             if provider == .revenuecat { return act.absence(at: isOfGooglePlayRelay ? .google : .apple) == nil }
             return true
@@ -152,7 +152,7 @@ struct RandomWalk {
             take(.uncancel, at: within) { $0.willRenew = true }
         case 12..<26 where truth.plan.product == "basic" && changes:
             if truth.next != nil && provider != .apple && !(isRare && provider == .google) { return atEnd() }
-            let plan: Story.Plan = provider == .stripe || chance(60) ? .proMonthly : .proYearly
+            let plan: CustomerStory.Plan = provider == .stripe || chance(60) ? .proMonthly : .proYearly
             change(.upgrade(plan), to: plan, at: within)
         case 26..<32 where truth.plan == .proMonthly && truth.next == nil && changes:
             let waits = provider == .apple || provider == .revenuecat
@@ -264,7 +264,7 @@ struct RandomWalk {
     }
 
     /// The used part of the old period has been paid for; the rest of its price is set off.
-    private mutating func change(_ act: Story.Act, to plan: Story.Plan, at time: Int64) {
+    private mutating func change(_ act: CustomerStory.Act, to plan: CustomerStory.Plan, at time: Int64) {
         take(act, at: time) { [provider] in
             $0.credits.carryOver()
             // A period that was charged ahead never begins.
@@ -378,7 +378,7 @@ struct RandomWalk {
         } else if chance(60) {
             let end = truth.end
             take(.recover, at: moment(from: soonest, to: graceEnd - gap)) { $0.renew(from: end, at: $1) }
-        } else if Story.Act.endGrace.absence(at: provider) == nil, chance(60) {
+        } else if CustomerStory.Act.endGrace.absence(at: provider) == nil, chance(60) {
             take(.endGrace, at: graceEnd) {
                 $0.standing = .hold
                 $0.cut(at: graceEnd)
@@ -457,7 +457,12 @@ struct RandomWalk {
 
 extension Truth {
     /// Stripe charges the difference once the rest of the old price is set off, in whole cents.
-    fileprivate mutating func changeAtStripe(to plan: Story.Plan, at time: Int64, _ unused: Int128, of length: Int128) {
+    fileprivate mutating func changeAtStripe(
+        to plan: CustomerStory.Plan,
+        at time: Int64,
+        _ unused: Int128,
+        of length: Int128
+    ) {
         let (earlier, old) = (payment, worth)
         // A price change shows on the subscription at once, and is charged from the next period on.
         let listed = nextPrice ?? price
@@ -530,7 +535,7 @@ extension RandomWalk {
             // The period was over, and what was left of it with it.
             take(.upgrade(.proMonthly), at: time) { $0.buy(.proMonthly, at: time) }
         case 45..<75 where truth.standing == .hold && provider != .stripe && !isOfGooglePlayRelay:
-            let plan = chance(50) ? Story.Plan.basicMonthly : .proMonthly
+            let plan = chance(50) ? CustomerStory.Plan.basicMonthly : .proMonthly
             take(.subscribe(plan), at: time) { $0.buy(plan, at: time) }
         case 75..<85 where truth.standing == .grace && truth.willRenew:
             guard let end = truth.graceEnd else { return false }
@@ -549,7 +554,7 @@ extension RandomWalk {
 
     private mutating func subscribePending() -> Bool {
         guard provider == .google || provider == .stripe, chance(40) else { return false }
-        let plan = chance(50) ? Story.Plan.basicMonthly : .proMonthly
+        let plan = chance(50) ? CustomerStory.Plan.basicMonthly : .proMonthly
         take(.subscribePending(plan), at: now) { ($0.standing, $0.plan) = (.pending, plan) }
         return true
     }
@@ -584,7 +589,7 @@ extension RandomWalk {
             $0.credits.takeBack(item, isNet: true)
             $0.coinSales -= 1
         }
-        if Story.Act.reverseRefund.absence(at: provider) == nil, !isOfGooglePlayRelay, chance(50) {
+        if CustomerStory.Act.reverseRefund.absence(at: provider) == nil, !isOfGooglePlayRelay, chance(50) {
             take(.reverseRefund, at: now + gap) {
                 $0.credits.giveBack()
                 $0.coinSales += 1

@@ -14,13 +14,13 @@ struct RefundCreditTests {
     /// Google Play tells of the refund, and of the end that it brought, by themselves.
     @Test("what is bought seconds later on Google Play is paid for in full", arguments: [false, true])
     func boughtAgain(isChangePlanned: Bool) async throws {
-        var steps: [Story.Step] = [.init(.after(.zero), .subscribe(.proYearly))]
+        var steps: [CustomerStory.Step] = [.init(.after(.zero), .subscribe(.proYearly))]
         if isChangePlanned { steps.append(.init(.after(.seconds(86_400)), .downgrade(.basicMonthly))) }
         steps += [
             .init(.after(.seconds(86_400)), .refund(.latest)), .init(.after(.seconds(30)), .subscribe(.basicMonthly)),
         ]
         let playback = try await Simulators.play(
-            Story("bought-again", "A refund, and another purchase.", steps),
+            CustomerStory("bought-again", "A refund, and another purchase.", steps),
             .google
         )
         var ledger = AccountLedger()
@@ -34,7 +34,7 @@ struct RefundCreditTests {
     /// The App Store says itself who comes back after a lapse, and who changes.
     @Test("a customer who returns to the App Store has paid in full, even if the earlier refund is reported later")
     func cameBack() async throws {
-        let story = Story(
+        let story = CustomerStory(
             "came-back",
             "A refund, and another purchase an hour later.",
             [

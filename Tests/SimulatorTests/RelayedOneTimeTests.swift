@@ -10,7 +10,7 @@ struct RelayedOneTimeTests {
     @Test("are one purchase, and gone for both when Google says that the money went back")
     func refunded() async throws {
         // The pause, which only Play has, lets the simulator's RevenueCat tell of purchases on Play.
-        let story = Story(
+        let story = CustomerStory(
             "bought-refunded",
             "a purchase for good that is refunded",
             [

@@ -12,9 +12,9 @@ struct RelayedStoresTests {
     private static let orders = 60
 
     @Test("a documented story comes to what it says at each store", arguments: RevenueCatSimulator.stores)
-    func kinds(_ store: Store) async throws {
+    func kinds(_ store: PurchaseStore) async throws {
         let relay = RevenueCatSimulator(seed: "stores", store: store)
-        for story in Story.all where relay.absence(of: story) == nil {
+        for story in CustomerStory.all where relay.absence(of: story) == nil {
             let kinds = try await StoryPlayback(story, by: relay, from: Self.start).kinds
             for expectation in try relay.expectations(of: story) {
                 let actual = kinds[expectation.step] ?? []
@@ -28,9 +28,9 @@ struct RelayedStoresTests {
         arguments: RevenueCatSimulator.stores,
         [false, true]
     )
-    func stories(_ store: Store, _ isCollapsed: Bool) async throws {
+    func stories(_ store: PurchaseStore, _ isCollapsed: Bool) async throws {
         let relay = RevenueCatSimulator(seed: "stores", store: store)
-        let stories = Story.all.filter { relay.absence(of: $0) == nil }
+        let stories = CustomerStory.all.filter { relay.absence(of: $0) == nil }
         #expect(stories.count >= 10)
         for story in stories {
             let simulator: any StorySimulator = isCollapsed ? InOneMoment(relay) : relay
@@ -83,7 +83,7 @@ private struct InOneMoment: StorySimulator {
         try relay.delivery(of: notification, sentAt: sentAt)
     }
 
-    func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification] {
+    func notifications(_ story: CustomerStory, from start: Date) throws(SimulatorError) -> [SimulatedNotification] {
         var first: [Int: Int64] = [:]
         return try relay.notifications(story, from: start).map { notification in
             let own = notification.occurredAt.millisecondsSince1970

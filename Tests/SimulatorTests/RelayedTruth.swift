@@ -5,7 +5,7 @@ import Normalizer
 import RevenueCatEvents
 
 /// RevenueCat's API, which shows a subscription as it stands.
-struct RelayedTruth: HTTPTransport {
+struct RelayedTruth: HTTPTransportProtocol {
     private let body: [UInt8]
 
     /// - Parameter time: in milliseconds since 1970.

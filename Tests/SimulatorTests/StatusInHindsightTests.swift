@@ -15,7 +15,7 @@ struct StatusInHindsightTests {
         var states: [SubscriptionState]
         var read: [(time: Int64, then: SubscriptionSnapshot, now: SubscriptionSnapshot)] = []
 
-        init(_ story: Story, by simulator: any StorySimulator) async throws {
+        init(_ story: CustomerStory, by simulator: any StorySimulator) async throws {
             let start = Simulators.start.millisecondsSince1970
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             var arriving = playback.taken[...]
@@ -42,11 +42,11 @@ struct StatusInHindsightTests {
 
     @Test(
         "the word is the one that was read on that day, and follows from the decision on access",
-        arguments: Story.providers
+        arguments: CustomerStory.providers
     )
     func words(_ provider: Provider) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
-        for story in Story.all where story.absence(at: provider) == nil {
+        for story in CustomerStory.all where story.absence(at: provider) == nil {
             for (time, then, now) in try await Days(story, by: simulator).read {
                 let day = "\(provider.rawValue), \(story.id), \(RFC3339.string(time))"
                 #expect(Self.words(of: now.access).contains(now.status), "\(day)")
@@ -66,7 +66,7 @@ struct StatusInHindsightTests {
     @Test("an end that is dated later than access ended is no reason before its time")
     func laterEnd() async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == .apple })
-        let story = Story(
+        let story = CustomerStory(
             "shared-month",
             "A shared month renews, and the sharing is stopped.",
             [
@@ -100,7 +100,7 @@ struct StatusInHindsightTests {
     }
 
     /// The changes of the word in a story, on the days of the year.
-    private func changes(_ story: Story, _ provider: Provider) async throws -> [String] {
+    private func changes(_ story: CustomerStory, _ provider: Provider) async throws -> [String] {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         var words: [String] = []
         for (time, _, now) in try await Days(story, by: simulator).read {
@@ -117,7 +117,7 @@ struct StatusInHindsightTests {
         arguments: [(.apple, "billing_retry"), (.google, "billing_retry"), (.stripe, "expired")] as [(Provider, String)]
     )
     func lapsed(_ provider: Provider, _ word: String) async throws {
-        let story = try #require(Story.named("grace-lapses"))
+        let story = try #require(CustomerStory.named("grace-lapses"))
         let grace = provider == .stripe ? [] : ["02-05 grace"]
         let end = provider == .stripe ? "03-05" : "03-21"
         #expect(

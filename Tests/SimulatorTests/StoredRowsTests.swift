@@ -53,7 +53,7 @@ struct StoredRowsTests {
     /// the store's row.
     @Test("give an account what it has under every name of its purchases", arguments: ["pause", "top-up", "upgrade"])
     func accounts(_ id: String) async throws {
-        let story = try #require(Story.named(id))
+        let story = try #require(CustomerStory.named(id))
         let stated = try await Simulators.play(story, .google).events
         let relayed = try await Simulators.play(story, .revenuecat).events
         let told = (stated + relayed).sorted { $0.receivedAt < $1.receivedAt }
@@ -73,8 +73,8 @@ struct StoredRowsTests {
         }
     }
 
-    @Test("say at every step what a ledger in memory says", arguments: Story.all)
-    func everyStep(_ story: Story) async throws {
+    @Test("say at every step what a ledger in memory says", arguments: CustomerStory.all)
+    func everyStep(_ story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             // A relay links nothing, and is asked about an account's other purchases.
             guard simulator.provider != .revenuecat else { continue }

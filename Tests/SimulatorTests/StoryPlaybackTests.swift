@@ -6,19 +6,19 @@ public import Testing
 
 /// One simulator for each provider.
 enum Simulators {
-    static let all = Result { try Story.providers.compactMap { try $0.simulator(seed: "stories") } }
+    static let all = Result { try CustomerStory.providers.compactMap { try $0.simulator(seed: "stories") } }
     /// The same names in everything, and other keys.
-    static let forgers = Result { try Story.providers.compactMap { try $0.simulator(seed: "forger") } }
+    static let forgers = Result { try CustomerStory.providers.compactMap { try $0.simulator(seed: "forger") } }
     /// 2026-01-05T10:00:00Z
     static let start = Date(timeIntervalSince1970: 1_767_607_200)
 
-    static func play(_ story: Story, _ provider: Provider) async throws -> StoryPlayback {
+    static func play(_ story: CustomerStory, _ provider: Provider) async throws -> StoryPlayback {
         let simulator = try #require(try all.get().first { $0.provider == provider })
         return try await StoryPlayback(story, by: simulator, from: start)
     }
 }
 
-extension Story: CustomTestStringConvertible {
+extension CustomerStory: CustomTestStringConvertible {
     /// The story's name.
     public var testDescription: String { id }
 }
@@ -30,7 +30,7 @@ struct StoryPlaybackTests {
         arguments: ["life", "refund", "refund-past", "chargeback-lost"]
     )
     func refundsAreNoContradiction(_ id: String) async throws {
-        let playback = try await Simulators.play(try #require(Story.named(id)), .google)
+        let playback = try await Simulators.play(try #require(CustomerStory.named(id)), .google)
         for order in [playback.events, playback.events.reversed()] {
             var ledger = AccountLedger()
             for event in order { _ = ledger.apply(event) }
@@ -44,7 +44,7 @@ struct StoryPlaybackTests {
         arguments: [false, true]
     )
     func lifetime(isListed: Bool) async throws {
-        let story = try #require(Story.named("lifetime"))
+        let story = try #require(CustomerStory.named("lifetime"))
         for simulator in try Simulators.all.get() {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             let product = try #require(playback.events.compactMap(\.product).first)
@@ -71,12 +71,12 @@ struct StoryPlaybackTests {
 
     @Test("let what is bought beside a subscription be refunded by itself", arguments: [false, true])
     func refundBeside(isOfGooglePlay: Bool) async throws {
-        var steps: [Story.Step] = [
+        var steps: [CustomerStory.Step] = [
             .init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(86_400)), .buy(.coins)),
             .init(.after(.seconds(86_400)), .refund(.latest)), .init(.atPeriodEnd, .renew),
         ]
         if isOfGooglePlay { steps.append(.init(.after(.seconds(86_400)), .schedulePause(.seconds(604_800)))) }
-        let story = Story("refund-beside", "Coins are bought beside a subscription, and refunded.", steps)
+        let story = CustomerStory("refund-beside", "Coins are bought beside a subscription, and refunded.", steps)
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let events = try await StoryPlayback(story, by: simulator, from: Simulators.start).events
             func transactions(_ kinds: Set<LifecycleEvent.Kind>) -> Set<String> {
@@ -88,8 +88,8 @@ struct StoryPlaybackTests {
         }
     }
 
-    @Test("come to what they say, on every provider that has them", arguments: Story.all)
-    func kinds(_ story: Story) async throws {
+    @Test("come to what they say, on every provider that has them", arguments: CustomerStory.all)
+    func kinds(_ story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let provider = simulator.provider
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
@@ -112,8 +112,8 @@ struct StoryPlaybackTests {
         }
     }
 
-    @Test("are refused by name where a provider has no such thing", arguments: Story.all)
-    func absences(_ story: Story) throws {
+    @Test("are refused by name where a provider has no such thing", arguments: CustomerStory.all)
+    func absences(_ story: CustomerStory) throws {
         let simulators = try Simulators.all.get()
         #expect(simulators.contains { story.absence(at: $0.provider) == nil })
         for simulator in simulators where story.absence(at: simulator.provider) != nil {
@@ -124,9 +124,9 @@ struct StoryPlaybackTests {
         }
     }
 
-    @Test("differ between providers only where that is documented", arguments: Story.all)
-    func differences(_ story: Story) throws {
-        for provider in Story.providers where story.absence(at: provider) == nil {
+    @Test("differ between providers only where that is documented", arguments: CustomerStory.all)
+    func differences(_ story: CustomerStory) throws {
+        for provider in CustomerStory.providers where story.absence(at: provider) == nil {
             for (step, expectation) in zip(story.steps, try story.expectations(at: provider)) {
                 // A documented difference that is none would hide what it stands beside.
                 #expect((expectation.difference == nil) == (expectation.kinds == step.act.kinds))
@@ -134,8 +134,8 @@ struct StoryPlaybackTests {
         }
     }
 
-    @Test("are the same bytes for one seed, and forgeries for another", arguments: Story.all)
-    func seeds(_ story: Story) async throws {
+    @Test("are the same bytes for one seed, and forgeries for another", arguments: CustomerStory.all)
+    func seeds(_ story: CustomerStory) async throws {
         let simulators = try Simulators.all.get()
         let again: [any StorySimulator] = [
             try AppleSimulator(seed: "stories"), RevenueCatSimulator(seed: "stories"), StripeSimulator(seed: "stories"),
@@ -162,8 +162,8 @@ struct StoryPlaybackTests {
         }
     }
 
-    @Test("make the same periods known by one id, from the store and through a relay", arguments: Story.all)
-    func relays(_ story: Story) async throws {
+    @Test("make the same periods known by one id, from the store and through a relay", arguments: CustomerStory.all)
+    func relays(_ story: CustomerStory) async throws {
         guard story.absence(at: .revenuecat) == nil else { return }
         let relayed = try await Simulators.play(story, .revenuecat)
         let isOfGooglePlay = relayed.events.contains { $0.store == .playStore }
@@ -180,18 +180,22 @@ struct StoryPlaybackTests {
     @Test("that make no sense are refused")
     func nonsense() throws {
         let stories = [
-            Story("a", "", [.init(.after(.zero), .renew)]),
-            Story("b", "", [.init(.atPeriodEnd, .test)]),
-            Story("c", "", [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(60)), .renew)]),
-            Story("d", "", [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .recover)]),
-            Story("e", "", [.init(.after(.zero), .refund(.latest))]),
-            Story(
+            CustomerStory("a", "", [.init(.after(.zero), .renew)]),
+            CustomerStory("b", "", [.init(.atPeriodEnd, .test)]),
+            CustomerStory(
+                "c",
+                "",
+                [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(60)), .renew)]
+            ),
+            CustomerStory("d", "", [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .recover)]),
+            CustomerStory("e", "", [.init(.after(.zero), .refund(.latest))]),
+            CustomerStory(
                 "f",
                 "",
                 [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .subscribe(.proMonthly))]
             ),
-            Story("g", "", [.init(.after(.seconds(Int64.max)), .buy(.coins, quantity: .max))]),
-            Story(
+            CustomerStory("g", "", [.init(.after(.seconds(Int64.max)), .buy(.coins, quantity: .max))]),
+            CustomerStory(
                 "h",
                 "",
                 [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .cancel)]
@@ -215,7 +219,7 @@ struct StoryPlaybackTests {
     )
     func uncovered(_ start: Double, _ isCovered: Bool) throws {
         let apple = try AppleSimulator(seed: "1")
-        let story = Story("one", "", [.init(.after(.zero), .subscribe(.proMonthly))])
+        let story = CustomerStory("one", "", [.init(.after(.zero), .subscribe(.proMonthly))])
         let start = Date(timeIntervalSince1970: start)
         if isCovered {
             #expect(try apple.notifications(story, from: start).count == 1)
@@ -227,8 +231,8 @@ struct StoryPlaybackTests {
 
     @Test("have names of their own")
     func names() {
-        #expect(Set(Story.all.map(\.id)).count == Story.all.count)
-        #expect(Story.named("life")?.steps.count == 9)
-        #expect(Story.named("nothing") == nil)
+        #expect(Set(CustomerStory.all.map(\.id)).count == CustomerStory.all.count)
+        #expect(CustomerStory.named("life")?.steps.count == 9)
+        #expect(CustomerStory.named("nothing") == nil)
     }
 }

@@ -10,20 +10,20 @@ struct StoryProviderTests {
         let other: Provider = "other"
         #expect(try other.simulator(seed: "1") == nil)
         #expect(other.storyTitle == "other")
-        #expect(Story.all.filter { $0.absence(at: other) == nil } == [])
+        #expect(CustomerStory.all.filter { $0.absence(at: other) == nil } == [])
         #expect(RedeliverySchedule(other).waits == [])
         #expect(RedeliverySchedule(other).accepts(status: 204))
     }
 
     @Test(
         "is registered with a simulator, an adapter and a name",
-        arguments: Story.providers
+        arguments: CustomerStory.providers
     )
     func registered(_ provider: Provider) async throws {
         let simulator = try #require(try provider.simulator(seed: "1"))
         #expect(simulator.provider == provider)
         #expect(provider.storyTitle != provider.rawValue)
-        let story = try #require(Story.named("initial-purchase"))
+        let story = try #require(CustomerStory.named("initial-purchase"))
         let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
         #expect(playback.events.first?.kind == .started)
         #expect(playback.events.allSatisfy { $0.provider == provider })

@@ -16,7 +16,7 @@ struct ThinStripe: StorySimulator {
         try stripe.delivery(of: notification, sentAt: sentAt)
     }
 
-    func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification] {
+    func notifications(_ story: CustomerStory, from start: Date) throws(SimulatorError) -> [SimulatedNotification] {
         try stripe.notifications(story, from: start).map(thin)
     }
 

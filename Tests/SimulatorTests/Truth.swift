@@ -11,7 +11,7 @@ struct Truth: Hashable {
     struct Span: Hashable {
         var start: Int64
         var end: Int64
-        var plan: Story.Plan
+        var plan: CustomerStory.Plan
         var paid: Int64
         var isTrial = false
         /// True if some of it was given to a customer who had paid. Stripe calls that a trial, which it is not.
@@ -28,7 +28,7 @@ struct Truth: Hashable {
     }
 
     var standing = Standing.none
-    var plan = Story.Plan.basicMonthly
+    var plan = CustomerStory.Plan.basicMonthly
     /// The price of the current period, in thousandths.
     var paid: Int64 = 0
     /// The price of the plan without an offer.
@@ -43,7 +43,7 @@ struct Truth: Hashable {
     var graceEnd: Int64?
     var resumesAt: Int64?
     var willRenew = false
-    var next: Story.Plan?
+    var next: CustomerStory.Plan?
     var nextPrice: Int64?
     /// True if the current period was refunded, and the refund undone: a second time has the identity of the first.
     var wasRestored = false
@@ -87,7 +87,7 @@ struct Truth: Hashable {
 
     /// A period begins that takes the place of all that would go on.
     mutating func begin(
-        _ plan: Story.Plan,
+        _ plan: CustomerStory.Plan,
         at start: Int64,
         until end: Int64,
         paid: Int64,
@@ -107,7 +107,7 @@ struct Truth: Hashable {
     }
 
     /// A plan is paid for in full, and nothing of what was before is set off.
-    mutating func buy(_ plan: Story.Plan, at time: Int64) {
+    mutating func buy(_ plan: CustomerStory.Plan, at time: Int64) {
         begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
         credits.give(plan.credits, for: payment, from: time)
         willRenew = plan.billing != .prepaid
@@ -134,7 +134,7 @@ struct Truth: Hashable {
     }
 }
 
-extension Story.Plan {
+extension CustomerStory.Plan {
     /// The credits of a period.
     var credits: Int64 { product == "basic" ? 200 : 500 }
     static let trialCredits: Int64 = 50

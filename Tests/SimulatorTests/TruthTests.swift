@@ -10,7 +10,7 @@ struct TruthTests {
     /// A few lives in the ordinary run, many in the long one.
     static let count: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 400 : 4
 
-    @Test("access, product, renewal and credits are what the customer paid for", arguments: Story.providers)
+    @Test("access, product, renewal and credits are what the customer paid for", arguments: CustomerStory.providers)
     func walks(_ provider: Provider) async throws {
         try await walk(provider, isRare: false) { try await WalkedHost.difference($0, $1) }
     }
@@ -29,7 +29,7 @@ struct TruthTests {
 }
 
 extension TruthTests {
-    @Test("so they are for who buys coins, disputes, pays late or cancels at once", arguments: Story.providers)
+    @Test("so they are for who buys coins, disputes, pays late or cancels at once", arguments: CustomerStory.providers)
     func rareWalks(_ provider: Provider) async throws {
         try await walk(provider, isRare: true) { try await WalkedHost.difference($0, $1) }
     }
@@ -56,7 +56,7 @@ extension TruthTests {
 
     @Test(
         "who names no products has access with what was bought once, and loses none of a plan",
-        arguments: Story.providers
+        arguments: CustomerStory.providers
     )
     func withoutCatalog(_ provider: Provider) async throws {
         try await walk(provider, isRare: true) {
@@ -88,7 +88,7 @@ extension TruthTests {
     /// Google states the end of grace as that of the period, and no more that it is one.
     @Test("who cancels in grace has access until it ends")
     func canceledInGrace() async throws {
-        let story = Story(
+        let story = CustomerStory(
             "canceled-in-grace",
             "A charge fails, and renewal is turned off before grace ends.",
             [
@@ -144,7 +144,7 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    @Test("asked for a time that is past, the answer is what was so then", arguments: Story.providers)
+    @Test("asked for a time that is past, the answer is what was so then", arguments: CustomerStory.providers)
     func hindsight(_ provider: Provider) async throws {
         for isRare in [false, true] {
             try await walk(provider, isRare: isRare) { try await WalkedHost.hindsightDifference($0, $1) }
@@ -153,7 +153,7 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    @Test("what comes late, and twice, leaves what came in time", arguments: Story.providers)
+    @Test("what comes late, and twice, leaves what came in time", arguments: CustomerStory.providers)
     func late(_ provider: Provider) async throws {
         try await walk(provider, isRare: true) { try await WalkedHost.lateDifference($0, $1) }
     }
@@ -307,7 +307,7 @@ private struct WithoutOrders: StorySimulator {
 
     var provider: Provider { google.provider }
 
-    func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification] {
+    func notifications(_ story: CustomerStory, from start: Date) throws(SimulatorError) -> [SimulatedNotification] {
         try google.notifications(story, from: start)
     }
 

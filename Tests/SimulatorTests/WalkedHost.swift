@@ -54,11 +54,11 @@ struct WalkedHost {
         var allowances: [String: CreditPolicy.Allowance] = [:]
         // Stripe sells months and years under one name; the price of the month stands for both.
         for name in Self.coins { allowances[name] = .init(credits: Truth.coins) }
-        for plan in [Story.Plan.basicPrepaid, .basicMonthly, .proInstalments, .proYearly, .proMonthly]
+        for plan in [CustomerStory.Plan.basicPrepaid, .basicMonthly, .proInstalments, .proYearly, .proMonthly]
         where plan.billing != .instalments || walk.provider == .google {
             allowances[plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)] = .init(
                 credits: plan.credits,
-                trialCredits: Story.Plan.trialCredits,
+                trialCredits: CustomerStory.Plan.trialCredits,
                 price: ExactDecimal(coefficient: Int128(plan.price), scale: 3).map { Money($0, "USD") }
             )
         }
@@ -232,7 +232,7 @@ struct WalkedHost {
             let moment = time.millisecondsSince1970
             let client = try RevenueCatClient(
                 transport: RelayedTruth(walk.truths[step], at: moment, account: account.id, walk),
-                apiKey: Secret("sk"),
+                apiKey: SecretBytes("sk"),
                 api: .v2(project: "proj")
             )
             let product = (walk.truths[step].granting(at: moment) ?? shown).plan
@@ -559,9 +559,9 @@ extension RandomWalk {
     }
 }
 
-extension Story.Act {
+extension CustomerStory.Act {
     /// The plan that is chosen.
-    fileprivate var plan: Story.Plan? {
+    fileprivate var plan: CustomerStory.Plan? {
         switch self {
         case .subscribe(let plan, _), .upgrade(let plan), .crossgrade(let plan), .downgrade(let plan): plan
         default: nil
@@ -569,7 +569,7 @@ extension Story.Act {
     }
 }
 
-extension Story.Act {
+extension CustomerStory.Act {
     /// True if its report states the subscription's standing.
     fileprivate func isAboutSubscription(at provider: Provider) -> Bool {
         switch self {

@@ -14,9 +14,9 @@ struct HindsightTests {
     private struct Seen: Hashable {
         var isGranted: Bool
         var product: String?
-        var phase: Phase?
+        var phase: PeriodPhase?
 
-        init(_ isGranted: Bool, _ product: String? = "prod_basic", phase: Phase? = .regular) {
+        init(_ isGranted: Bool, _ product: String? = "prod_basic", phase: PeriodPhase? = .regular) {
             (self.isGranted, self.product, self.phase) = (isGranted, product, phase)
         }
 

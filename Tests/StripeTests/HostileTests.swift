@@ -164,8 +164,8 @@ struct HostileTests {
 
     @Test("secrets and keys show themselves nowhere")
     func redaction() throws {
-        var configuration = StripeAdapter.Configuration(signingSecrets: [Secret("whsec_marked")])
-        configuration.lookup = StripeAdapter.Lookup(transport: StubTransport(), apiKey: Secret("sk_test_marked"))
+        var configuration = StripeAdapter.Configuration(signingSecrets: [SecretBytes("whsec_marked")])
+        configuration.lookup = StripeAdapter.Lookup(transport: StubTransport(), apiKey: SecretBytes("sk_test_marked"))
         for value in [configuration, try StripeAdapter(configuration)] as [Any] {
             var dumped = ""
             dump(value, to: &dumped)
@@ -200,7 +200,7 @@ struct HostileTests {
     func configuration() throws {
         for secrets in [[], [""], [" \t"], ["whsec_a", ""], ["whsec_a\n"], [" whsec_a"]] {
             #expect(throws: ConfigurationError.self) {
-                try StripeAdapter(.init(signingSecrets: secrets.map { Secret($0) }))
+                try StripeAdapter(.init(signingSecrets: secrets.map { SecretBytes($0) }))
             }
         }
         #expect(throws: ConfigurationError.self) { try adapter { $0.tolerance = .within(.seconds(-1)) } }
@@ -212,7 +212,7 @@ struct HostileTests {
         ] {
             #expect(throws: ConfigurationError.self, "\(host)") {
                 try adapter {
-                    var lookup = StripeAdapter.Lookup(transport: StubTransport(), apiKey: Secret(key))
+                    var lookup = StripeAdapter.Lookup(transport: StubTransport(), apiKey: SecretBytes(key))
                     lookup.host = host
                     lookup.version = version
                     $0.lookup = lookup

@@ -46,7 +46,7 @@ struct IdentityRuleTests {
     func stories(_ version: StripeSimulator.Version) throws {
         let (simulator, adapter) = (simulator(version), try adapter())
         var kinds: Set<LifecycleEvent.Kind> = []
-        for story in NotificationSimulator.Story.all {
+        for story in NotificationSimulator.CustomerStory.all {
             guard let notifications = try? simulator.notifications(story, from: date(created)) else { continue }
             for notification in notifications {
                 let time = notification.occurredAt.millisecondsSince1970 / 1000

@@ -11,7 +11,7 @@ struct LookupTests {
     let transport = StubTransport()
 
     func adapter(_ change: (inout StripeAdapter.Lookup) -> Void = { _ in }) throws -> StripeAdapter {
-        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret"))
+        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_secret"))
         lookup.clock = TestClock()
         change(&lookup)
         var configuration = StripeAdapter.Configuration(signingSecrets: [secret])
@@ -278,7 +278,7 @@ struct LookupTests {
             created: "2026-03-01T12:00:00Z",
             related: ("subscription", "sub_1", "/v1/subscriptions/sub_1")
         ).bytes
-        let adapter = try adapter { $0.apiKey = Secret(key) }
+        let adapter = try adapter { $0.apiKey = SecretBytes(key) }
         do {
             _ = try await receive(adapter, body)
         } catch let error as DeliveryError {
@@ -600,7 +600,9 @@ struct LookupTests {
         #expect(!String(reflecting: error).contains("rk_live_secret"))
         let underlying = String(reflecting: error?.underlying)
         #expect(!underlying.contains("rk_live_secret"))
-        let lookup = String(reflecting: StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret")))
+        let lookup = String(
+            reflecting: StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_secret"))
+        )
         #expect(!lookup.contains("rk_live"))
     }
 }

@@ -20,10 +20,10 @@ struct LoopbackTests {
     ) async throws -> (Result<Normalization, DeliveryError>, requests: Int) {
         let server = try LoopbackServer(.init(identity ?? authority.get().issue()), script: play)
         defer { server.stop() }
-        let curl = try CurlTransport(.init(trustRoots: .pem(authority.get().certificate)))
+        let curl = try CurlHTTPTransport(.init(trustRoots: .pem(authority.get().certificate)))
         var lookup = StripeAdapter.Lookup(
             transport: RedirectedTransport(curl, to: server.port),
-            apiKey: Secret("rk_live_marked")
+            apiKey: SecretBytes("rk_live_marked")
         )
         lookup.clock = TestClock(jumping: true)
         lookup.timeout = .milliseconds(500)

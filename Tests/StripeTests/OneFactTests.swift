@@ -267,7 +267,7 @@ struct OneFactTests {
         let transport = StubTransport()
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: subscription.object(.endive).bytes))
         let adapter = try adapter {
-            $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+            $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_x"))
         }
         let snapshot = simulator().event(
             "customer.subscription.trial_will_end",
@@ -305,7 +305,7 @@ struct OneFactTests {
         subscription.startDate = created
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: subscription.object(.endive).bytes))
         let adapter = try adapter {
-            $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+            $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_x"))
             $0.ownAccount = "acct_own"
             $0.accounts = ["acct_connected"]
         }

@@ -11,14 +11,14 @@ struct OneSecondStoryTests {
     private static let start = date(created)
 
     private static func notifications(
-        _ story: NotificationSimulator.Story,
+        _ story: NotificationSimulator.CustomerStory,
         _ version: StripeSimulator.Version
     ) -> [SimulatedNotification]? {
         try? simulator(version).notifications(story, from: start)
     }
 
     /// The stories that Stripe can tell.
-    static let stories = NotificationSimulator.Story.all.filter { notifications($0, .endive) != nil }
+    static let stories = NotificationSimulator.CustomerStory.all.filter { notifications($0, .endive) != nil }
 
     private struct Told {
         /// The step of the story, and whether it is what the merchant does about money that went back.

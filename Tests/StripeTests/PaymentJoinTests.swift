@@ -104,7 +104,7 @@ struct PaymentJoinTests {
     func simulated(_ version: StripeSimulator.Version) throws {
         let simulator = StripeSimulator(seed: "refund", version: version)
         let adapter = try StripeAdapter(.init(signingSecrets: [simulator.signingSecret]))
-        let story = try #require(Story.named("refund-part"))
+        let story = try #require(CustomerStory.named("refund-part"))
         var ledger = AccountLedger()
         var balances: [Int64] = []
         for notification in try simulator.notifications(story, from: date(created)) {

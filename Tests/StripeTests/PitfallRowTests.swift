@@ -77,7 +77,7 @@ struct PitfallRowTests {
     func failedLookup() async throws {
         let transport = StubTransport()
         let adapter = try adapter {
-            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_x"))
             lookup.maximumAttempts = 1
             $0.lookup = lookup
         }
@@ -152,7 +152,7 @@ struct PitfallRowTests {
             ]
             transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(payments.text.utf8)))
             let adapter = try adapter {
-                var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+                var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_x"))
                 lookup.completesSnapshots = true
                 $0.lookup = lookup
             }

@@ -13,7 +13,7 @@ struct QuestionTests {
     static let now = created + 2
 
     func adapter(_ change: (inout StripeAdapter.Configuration) -> Void = { _ in }) throws -> StripeAdapter {
-        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_secret"))
+        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_secret"))
         lookup.clock = TestClock()
         var configuration = StripeAdapter.Configuration(signingSecrets: [secret])
         configuration.lookup = lookup
@@ -140,7 +140,7 @@ extension QuestionTests {
         answer(Self.subscription())
         let adapter = try adapter {
             $0.ownAccount = own
-            $0.lookup?.apiKey = Secret("sk_org_secret")
+            $0.lookup?.apiKey = SecretBytes("sk_org_secret")
         }
         _ = try await adapter.receive(subscription: "sub_1", account: asked, receivedAt: date(Self.now))
         #expect(transport.requests.map { $0.headers["Stripe-Context"] } == [context])

@@ -545,7 +545,7 @@ struct RareFlowTests {
     )
     func settledMeanwhile(_ status: String) async throws {
         let transport = StubTransport()
-        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret"))
+        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_secret"))
         lookup.clock = TestClock()
         let adapter = try adapter { $0.lookup = lookup }
         var invoice = StripeInvoice(
@@ -594,7 +594,7 @@ struct RareFlowTests {
         {
             let transport = StubTransport()
             transport.on(.any, respond: .init(status: 200, body: object.bytes))
-            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret"))
+            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_secret"))
             lookup.clock = TestClock()
             let body = simulator().thinEvent(
                 "v1.\(type)",

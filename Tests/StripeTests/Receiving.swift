@@ -3,7 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 
-let secret = Secret("whsec_test_0123456789")
+let secret = SecretBytes("whsec_test_0123456789")
 
 func adapter(_ change: (inout StripeAdapter.Configuration) -> Void = { _ in }) throws -> StripeAdapter {
     var configuration = StripeAdapter.Configuration(signingSecrets: [secret])

@@ -24,7 +24,7 @@ struct SilentTests {
         if status == "canceled" { subscription.endedAt = created + 1 }
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: subscription.object(.endive).bytes))
         let adapter = try adapter {
-            $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+            $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_x"))
         }
         let body = LookupTests.thin("v1.customer.subscription.\(type)")
         let result = try await adapter.receive(try simulator().delivery(body, receivedAt: date(created + 2)))

@@ -263,7 +263,7 @@ struct StatedDetailTests {
             )
         )
         let asking = try adapter { configuration in
-            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_secret"))
+            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_secret"))
             lookup.clock = TestClock()
             configuration.lookup = lookup
         }

@@ -67,7 +67,7 @@ struct StatedTermsTests {
             for status in ["active", "incomplete"] {
                 let deliveries = introduced(version, discounts: discounts, status: status)
                 let host = try RareFlowTests.Host(adapter(), deliveries)
-                let phases = host.acts.compactMap { act -> (Phase, LifecycleEvent.Renewed.Cause?)? in
+                let phases = host.acts.compactMap { act -> (PeriodPhase, LifecycleEvent.Renewed.Cause?)? in
                     switch act.event {
                     case .started(let started): (started.phase, nil)
                     case .renewed(let renewed): (renewed.phase, renewed.cause)
@@ -93,12 +93,12 @@ struct StatedTermsTests {
     @Test(
         "a discount that is stated is for the periods that begin while it lasts",
         arguments: [
-            (0, nil, "repeating", [Phase.introductory, .introductory]),
+            (0, nil, "repeating", [PeriodPhase.introductory, .introductory]),
             (0, 30, "repeating", [.introductory, .regular]),
             (10, nil, "repeating", [.regular, .promotional]), (0, nil, "forever", [.promotional, .promotional]),
-        ] as [(Int64, Int64?, String, [Phase])]
+        ] as [(Int64, Int64?, String, [PeriodPhase])]
     )
-    func stated(_ from: Int64, _ to: Int64?, duration: String, phases: [Phase]) throws {
+    func stated(_ from: Int64, _ to: Int64?, duration: String, phases: [PeriodPhase]) throws {
         var first = RareFlowTests.active(.basic)
         first.discounts = [
             [

@@ -159,7 +159,7 @@ struct TestClockTests {
         let transport = StubTransport()
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(payments.text.utf8)))
         let adapter = try adapter {
-            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: Secret("rk_live_x"))
+            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_x"))
             lookup.completesSnapshots = true
             $0.lookup = lookup
         }

@@ -22,19 +22,19 @@ struct JournalBenchmark {
         try await rows(
             "SQLite",
             target: 4,
-            try await SQLiteJournal(path: file),
+            try await SQLiteJournalStorage(path: file),
             try BareDatabase(raw_sqlite_open(file))
         )
         try await histories()
         guard let postgres else {
             return print("  PostgreSQL: LIFECYCLE_BENCHMARK_POSTGRES names no database")
         }
-        let storage = try await PostgresJournal(.init(url: Secret(postgres)))
+        let storage = try await PostgresJournalStorage(.init(url: SecretBytes(postgres)))
         try await rows("PostgreSQL", target: 5, storage, try BareDatabase(raw_postgres_open(postgres)))
         for connections in [1, 2, 4] {
-            var configuration = PostgresJournal.Configuration(url: Secret(postgres))
+            var configuration = PostgresJournalStorage.Configuration(url: SecretBytes(postgres))
             configuration.maximumConnections = connections
-            let journal = journal(try await PostgresJournal(configuration))
+            let journal = journal(try await PostgresJournalStorage(configuration))
             let deliveries = try deliveries(100, "\(connections) connections").shuffled()
             let rate = try await rate(of: journal, deliveries)
             Table.row("PostgreSQL, 16 at once over \(connections) connections", ours: "\(rate)/s")
@@ -43,7 +43,7 @@ struct JournalBenchmark {
 
     /// Peak memory while so many notifications, no two of them the same, go through a journal on SQLite.
     func memory(count: Int) async throws {
-        let journal = journal(try await SQLiteJournal(path: try Scratch.file("memory.sqlite", [])))
+        let journal = journal(try await SQLiteJournalStorage(path: try Scratch.file("memory.sqlite", [])))
         var received = 0
         var marks: [String] = []
         for share in [count / 100, count / 10, count] {
@@ -61,7 +61,7 @@ struct JournalBenchmark {
 
     /// Storing one more renewal, against the length of the history behind it: a state is one row.
     private func histories() async throws {
-        let journal = journal(try await SQLiteJournal(path: try Scratch.file("histories.sqlite", [])))
+        let journal = journal(try await SQLiteJournalStorage(path: try Scratch.file("histories.sqlite", [])))
         var works: [Work] = []
         let counts = [10, 100, 1000]
         for count in counts {
@@ -94,7 +94,7 @@ struct JournalBenchmark {
     private func deliveries(_ customers: Int, _ name: String) throws -> [Delivery] {
         let simulator = subjects.appleSimulator
         return try (0..<customers).flatMap { customer in
-            let story = Story("\(name) \(customer)", Story.life.title, Story.life.steps)
+            let story = CustomerStory("\(name) \(customer)", CustomerStory.life.title, CustomerStory.life.steps)
             return try simulator.notifications(story, from: Date(timeIntervalSince1970: 1_767_225_600)).map {
                 try simulator.delivery(of: $0, sentAt: $0.occurredAt.addingTimeInterval(1))
             }

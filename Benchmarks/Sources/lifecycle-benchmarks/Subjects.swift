@@ -99,14 +99,14 @@ struct Subjects {
         )
 
         let receivedAt = Date(timeIntervalSince1970: 1_772_300_001)
-        let secret = Secret(Self.stripeSecret)
+        let secret = SecretBytes(Self.stripeSecret)
         stripe = Subject(
             adapter: try StripeAdapter(.init(signingSecrets: [secret])),
             delivery: try StripeSimulator(signingSecret: secret)
                 .delivery(try Self.fixture("customer.subscription.updated"), receivedAt: receivedAt)
         )
 
-        let authorization = Secret(Self.revenueCatValue)
+        let authorization = SecretBytes(Self.revenueCatValue)
         revenueCat = Subject(
             adapter: try RevenueCatAdapter(.init(authorizations: [authorization])),
             delivery: try RevenueCatSimulator(authorization: authorization)

@@ -44,10 +44,10 @@ public struct Gateway: Sendable {
         options.sealingKey = configuration.sealingKey
         switch configuration.database {
         case .sqlite(let path):
-            journal = Journal(try await SQLiteJournal(path: path), options: options, observer: metrics, now: now)
+            journal = Journal(try await SQLiteJournalStorage(path: path), options: options, observer: metrics, now: now)
         case .postgres(let url):
             journal = Journal(
-                try await PostgresJournal(.init(url: url)),
+                try await PostgresJournalStorage(.init(url: url)),
                 options: options,
                 observer: metrics,
                 now: now
@@ -127,7 +127,7 @@ public struct Gateway: Sendable {
                     )
                 )
             }
-            if configuration.destination != nil { services.append(try newsWorker(transport: CurlTransport())) }
+            if configuration.destination != nil { services.append(try newsWorker(transport: CurlHTTPTransport())) }
             return services
         }
     }
@@ -163,7 +163,7 @@ public struct Gateway: Sendable {
             }
             let worker = AnswerWorker(
                 journal: journal,
-                answerers: try answerers(transport: CurlTransport()),
+                answerers: try answerers(transport: CurlHTTPTransport()),
                 metrics: metrics,
                 now: now
             )
@@ -188,7 +188,7 @@ public struct Gateway: Sendable {
     }
 
     /// The answers to stores. Your backend is asked over a transport.
-    func answerers(transport: any HTTPTransport) -> [any OwedAnswers] {
+    func answerers(transport: any HTTPTransportProtocol) -> [any OwedAnswers] {
         var answerers: [any OwedAnswers] = configuration.sources.compactMap(\.acknowledgements)
         if let destination = configuration.refunds {
             for server in configuration.sources.flatMap(\.servers) {
@@ -209,7 +209,7 @@ public struct Gateway: Sendable {
     /// Posts news over a transport.
     ///
     /// - Throws: ``SettingError`` if no address is configured.
-    func newsWorker(transport: any HTTPTransport) throws -> NewsWorker {
+    func newsWorker(transport: any HTTPTransportProtocol) throws -> NewsWorker {
         guard let destination = configuration.destination else { throw SettingError("news.url", "is missing") }
         return NewsWorker(
             journal: journal,

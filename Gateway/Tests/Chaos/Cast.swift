@@ -30,7 +30,7 @@ struct Cast {
 
     /// The notifications of each provider about a customer's life.
     func notifications(of customer: String) throws -> [(any StorySimulator, SimulatedNotification)] {
-        let story = Story(customer, Story.life.title, Story.life.steps)
+        let story = CustomerStory(customer, CustomerStory.life.title, CustomerStory.life.steps)
         return try simulators.flatMap { simulator in
             try simulator.notifications(story, from: Self.start).map { (simulator, $0) }
         }
@@ -62,8 +62,8 @@ struct Cast {
         let settings = try JSONDecoder().decode(Settings.self, from: Data(self.revenueCat.receiverConfiguration))
         let revenueCat = try RevenueCatAdapter(
             .init(
-                authorizations: [Secret(settings.authorization)],
-                signingSecrets: settings.hmacSecrets.map { Secret($0) }
+                authorizations: [SecretBytes(settings.authorization)],
+                signingSecrets: settings.hmacSecrets.map { SecretBytes($0) }
             )
         )
         let stripe = try StripeAdapter(.init(signingSecrets: [stripe.signingSecret]))
@@ -72,7 +72,7 @@ struct Cast {
 }
 
 /// The Play Developer API's answers about every purchase, without a network.
-struct PlayAnswers: HTTPTransport, Codable {
+struct PlayAnswers: HTTPTransportProtocol, Codable {
     private(set) var answers: [String: Data] = [:]
 
     mutating func add(_ notification: SimulatedNotification) {
@@ -96,5 +96,5 @@ struct PlayAnswers: HTTPTransport, Codable {
 }
 
 private struct OneToken: AccessTokenSource {
-    func accessToken() async throws(AccessTokenError) -> Secret { Secret("token") }
+    func accessToken() async throws(AccessTokenError) -> SecretBytes { SecretBytes("token") }
 }

@@ -37,8 +37,8 @@ func customers() throws -> [String] {
 
 func storage() async throws -> any JournalStorage {
     let url = environment["DATABASE_URL"] ?? ""
-    if url.hasPrefix("sqlite:") { return try await SQLiteJournal(path: String(url.dropFirst("sqlite:".count))) }
-    return try await PostgresJournal(.init(url: Secret(url)))
+    if url.hasPrefix("sqlite:") { return try await SQLiteJournalStorage(path: String(url.dropFirst("sqlite:".count))) }
+    return try await PostgresJournalStorage(.init(url: SecretBytes(url)))
 }
 
 struct Usage: Error {}

@@ -22,7 +22,7 @@ import Testing
     private let backend = StubTransport()
     /// Apple's server.
     private let apple = StubTransport()
-    private let server: AppStoreServer
+    private let server: AppStoreServerClient
 
     init() throws {
         bench = try Bench()
@@ -34,12 +34,12 @@ import Testing
                 trustAnchors: try AppleTrustAnchors(der: [bench.apple.rootCertificate])
             )
         )
-        server = try AppStoreServer(
+        server = try AppStoreServerClient(
             .init(
                 key: try AppStoreServerKey(
                     issuerID: simulator.issuerID,
                     keyID: simulator.keyID,
-                    privateKey: Secret(bytes: simulator.privateKey)
+                    privateKey: SecretBytes(bytes: simulator.privateKey)
                 ),
                 bundleID: bench.apple.bundleId,
                 environments: [.production]

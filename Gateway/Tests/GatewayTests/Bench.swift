@@ -22,7 +22,7 @@ struct Bench {
         folder = FileManager.default.temporaryDirectory.appending(path: "gateway-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         apple = try AppleSimulator(seed: "gateway")
-        stripe = StripeSimulator(signingSecret: Secret("whsec_gateway"))
+        stripe = StripeSimulator(signingSecret: SecretBytes("whsec_gateway"))
         try Data(apple.rootCertificate).write(to: folder.appending(path: "root.der"))
     }
 
@@ -55,7 +55,9 @@ struct Bench {
     }
 
     /// The database of the gateway, for tests that write into it.
-    func storage() async throws -> SQLiteJournal { try await SQLiteJournal(path: "\(folder.path)/gateway.sqlite") }
+    func storage() async throws -> SQLiteJournalStorage {
+        try await SQLiteJournalStorage(path: "\(folder.path)/gateway.sqlite")
+    }
 
     /// A month that began an hour ago.
     func transaction(account: String?, number: Int = 1) throws -> AppleSimulator.Transaction {

@@ -27,7 +27,7 @@ import Testing
         adapter = PulledPlayAdapter(adapter: try GooglePlayAdapter(configuration, keys: nil, api: nil))
     }
 
-    private func service(_ transport: any HTTPTransport, port: Int, answersAtOnce: Bool) throws -> PullService {
+    private func service(_ transport: any HTTPTransportProtocol, port: Int, answersAtOnce: Bool) throws -> PullService {
         PullService(
             source: "play",
             adapter: adapter,
@@ -144,11 +144,11 @@ private final class Emulator {
 
     // The emulator cannot choose a free port by itself.
     let port = Int.random(in: 20_000..<30_000)
-    let transport: CurlTransport
+    let transport: CurlHTTPTransport
     private let process = Process()
 
     init() throws {
-        transport = try CurlTransport()
+        transport = try CurlHTTPTransport()
         process.executableURL = URL(fileURLWithPath: Self.java)
         process.arguments = ["-jar", try #require(Self.archive), "--host=127.0.0.1", "--port=\(port)"]
         process.standardOutput = FileHandle.nullDevice

@@ -156,7 +156,7 @@ public struct AdvancedCommerceConsumption: Hashable, Sendable {
     }
 }
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// Answers a `CONSUMPTION_REQUEST` about an Advanced Commerce purchase, by version 1. Apple waits twelve hours for it.
     ///
     /// - Parameters:

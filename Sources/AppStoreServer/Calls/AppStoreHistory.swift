@@ -4,10 +4,10 @@ public import LifecycleEvents
 
 /// The notifications that Apple sent, or tried to send, to the app's URL in one environment, for a backfill.
 public struct AppStoreHistory: DeliveryHistory {
-    private let server: AppStoreServer
-    private let environment: AppStoreServer.Environment
+    private let server: AppStoreServerClient
+    private let environment: AppStoreServerClient.Environment
 
-    init(_ server: AppStoreServer, _ environment: AppStoreServer.Environment) {
+    init(_ server: AppStoreServerClient, _ environment: AppStoreServerClient.Environment) {
         self.server = server
         self.environment = environment
     }
@@ -160,7 +160,7 @@ extension AppStoreServerError {
     }
 }
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// Apple's notifications in an environment, for a journal's `backfill(from:)`. Use a copy whose ``priority`` is `background`,
     /// so that no customer waits for it.
     public func history(in environment: Environment) -> AppStoreHistory { AppStoreHistory(self, environment) }

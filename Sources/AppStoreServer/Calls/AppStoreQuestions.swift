@@ -1,7 +1,7 @@
 import AppleJWS
 public import LifecycleEvents
 
-extension AppStoreServer: LineageQuestions {
+extension AppStoreServerClient: LineageQuestions {
     private static let maximumPages = 50
 
     /// Apple.

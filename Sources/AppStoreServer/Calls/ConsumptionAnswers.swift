@@ -12,10 +12,10 @@ public struct ConsumptionAnswers: OwedAnswers {
         case advancedCommerce(AdvancedCommerceConsumption)
     }
 
-    private let server: AppStoreServer
+    private let server: AppStoreServerClient
     private let statement: @Sendable (OwedAnswer) async -> Statement?
 
-    init(_ server: AppStoreServer, _ statement: @escaping @Sendable (OwedAnswer) async -> Statement?) {
+    init(_ server: AppStoreServerClient, _ statement: @escaping @Sendable (OwedAnswer) async -> Statement?) {
         (self.server, self.statement) = (server, statement)
     }
 
@@ -44,7 +44,7 @@ public struct ConsumptionAnswers: OwedAnswers {
     private func send(
         _ statement: Statement,
         about transaction: String,
-        to environment: AppStoreServer.Environment
+        to environment: AppStoreServerClient.Environment
     ) async throws(AppStoreServerError) {
         switch statement {
         case .standard(let information):
@@ -65,7 +65,7 @@ public struct ConsumptionAnswers: OwedAnswers {
     }
 }
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// Answers Apple's questions about refunds, for a journal's `answer(with:)`.
     ///
     /// - Parameter information: your statement about the purchase; nil, so that nothing is sent, if the customer did

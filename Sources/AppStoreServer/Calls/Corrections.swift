@@ -102,7 +102,7 @@ public struct MassExtensionStatus: Hashable, Sendable {
 }
 
 // Each of these changes something at Apple. None is ever sent without your call.
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// Answers a `CONSUMPTION_REQUEST`. Apple waits twelve hours for it.
     ///
     /// - Parameters:

@@ -94,7 +94,7 @@ public struct SendAttempt: Hashable, Sendable {
     public var result: Result
 }
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// One page of the notifications that Apple sent, or tried to send.
     ///
     /// Apple keeps only notifications that it tried to send. For a time without a configured URL there are none, and

@@ -24,7 +24,7 @@ public struct AppleSubscriptionStatuses: Sendable {
     public var refused: [AppStoreServerError]
 }
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// How all subscriptions of a customer stand, in every group
     /// (<https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses>).
     ///

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTransport
 import WireJSON
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// Has Apple send a test notification to the URL in App Store Connect
     /// (<https://developer.apple.com/documentation/appstoreserverapi/request-a-test-notification>).
     ///

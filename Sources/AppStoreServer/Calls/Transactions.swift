@@ -4,7 +4,7 @@ import HTTPTransport
 public import LifecycleEvents
 import WireJSON
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// One transaction (<https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info>).
     ///
     /// - Throws: ``AppStoreServerError``; `notFound` says nothing about access.
@@ -108,7 +108,7 @@ public struct TransactionHistoryQuery: Hashable, Sendable {
     ]
 }
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// One page of everything that a customer bought, finished consumables included.
     ///
     /// - Parameters:

@@ -4,7 +4,7 @@ import HTTPTransport
 import LifecycleEvents
 import WireJSON
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// An answer that is JSON, and its server.
     struct Answer {
         var reader: ObjectReader

@@ -30,7 +30,7 @@ final class BearerToken: Sendable {
     }
 
     private struct Issued {
-        var text: Secret
+        var text: SecretBytes
         var at: Int64
         var expiry: Int64
     }
@@ -45,7 +45,7 @@ final class BearerToken: Sendable {
     }
 
     /// A token that is valid at `now`.
-    func value(at now: Date) throws(AppStoreServerError) -> Secret {
+    func value(at now: Date) throws(AppStoreServerError) -> SecretBytes {
         let seconds = now.millisecondsSince1970 / 1000
         // A clock that was set back would otherwise keep a token from its future.
         if let known = issued.withLock({ $0 }), known.at <= seconds, seconds < known.expiry - Self.margin {
@@ -56,7 +56,7 @@ final class BearerToken: Sendable {
         return token.text
     }
 
-    private func sign(at seconds: Int64) throws(AppStoreServerError) -> Secret {
+    private func sign(at seconds: Int64) throws(AppStoreServerError) -> SecretBytes {
         let issuedAt = seconds - Self.backdating
         do {
             let header = try CanonicalJSON.bytes(Header(kid: key.keyID))
@@ -65,7 +65,7 @@ final class BearerToken: Sendable {
             )
             let input = Base64URL.encode(header.span) + [UInt8(ascii: ".")] + Base64URL.encode(claims.span)
             let signature = try key.key.signature(over: input.span)
-            return Secret(bytes: input + [UInt8(ascii: ".")] + Base64URL.encode(signature.span))
+            return SecretBytes(bytes: input + [UInt8(ascii: ".")] + Base64URL.encode(signature.span))
         } catch {
             throw AppStoreServerError(.unavailable, "libcrypto could not sign the request's token", underlying: error)
         }

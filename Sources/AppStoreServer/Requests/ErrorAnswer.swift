@@ -59,8 +59,8 @@ extension HTTPTransportResponse {
 }
 
 /// States Apple's `Retry-After` in seconds from now, as RFC 9110 has it, so that the retry policy can read it.
-struct RelativeRetryAfter: HTTPTransport {
-    let base: any HTTPTransport
+struct RelativeRetryAfter: HTTPTransportProtocol {
+    let base: any HTTPTransportProtocol
     let now: @Sendable () -> Date
 
     func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {

@@ -35,7 +35,7 @@ enum Endpoint: Hashable {
 final class Pacing: Sendable {
     private struct Key: Hashable {
         var endpoint: Endpoint
-        var environment: AppStoreServer.Environment
+        var environment: AppStoreServerClient.Environment
     }
 
     private struct Bucket {
@@ -60,7 +60,7 @@ final class Pacing: Sendable {
     /// - Throws: `canceled`.
     func turn(
         at endpoint: Endpoint,
-        in environment: AppStoreServer.Environment,
+        in environment: AppStoreServerClient.Environment,
         priority: RequestPriority
     ) async throws(HTTPTransportError) {
         while let wait = claim(Key(endpoint: endpoint, environment: environment), priority: priority) {
@@ -73,7 +73,7 @@ final class Pacing: Sendable {
     }
 
     /// Apple has answered `429` with a time from which it accepts requests again.
-    func silence(_ endpoint: Endpoint, in environment: AppStoreServer.Environment, for wait: Duration) {
+    func silence(_ endpoint: Endpoint, in environment: AppStoreServerClient.Environment, for wait: Duration) {
         let key = Key(endpoint: endpoint, environment: environment)
         let until = time.now + min(max(wait, .zero), .seconds(3600))
         buckets.withLock { buckets in

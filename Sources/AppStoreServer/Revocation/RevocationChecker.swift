@@ -69,7 +69,7 @@ public final class RevocationChecker: AppleRevocationStatuses {
     ///   - now: the time of day, which answers are held against.
     /// - Throws: `ConfigurationError` for a duration that is not positive.
     public init(
-        transport: any HTTPTransport,
+        transport: any HTTPTransportProtocol,
         policy: Policy = Policy(),
         clock: any Clock<Duration> = ContinuousClock(),
         now: @escaping @Sendable () -> Date

@@ -30,7 +30,7 @@ struct RevocationResponders: Sendable {
     /// How many addresses of one certificate are tried.
     private static let maximumAddresses = 2
 
-    let transport: any HTTPTransport
+    let transport: any HTTPTransportProtocol
     let policy: RevocationChecker.Policy
     let now: @Sendable () -> Date
 

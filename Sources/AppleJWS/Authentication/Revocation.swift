@@ -21,7 +21,7 @@ public enum AppleRevocationStatus: Hashable, Sendable {
     case unknown
 }
 
-/// Knows which certificates are revoked. `RevocationChecker` of `AppStoreServer` asks their issuers.
+/// Knows which certificates are revoked. `RevocationChecker` of `AppStoreServerClient` asks their issuers.
 public protocol AppleRevocationStatuses: Sendable {
     /// The status of a path, from memory: it is needed for each signature, and must not wait for a network.
     ///

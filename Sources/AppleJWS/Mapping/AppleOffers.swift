@@ -18,7 +18,7 @@ extension AppleSnapshot {
         }
     }
 
-    var phase: Phase {
+    var phase: PeriodPhase {
         if transaction.offerDiscountType == .freeTrial { return .trial }
         switch transaction.offerType {
         case nil: return .regular

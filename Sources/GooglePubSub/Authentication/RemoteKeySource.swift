@@ -53,7 +53,7 @@ public final class RemoteKeySource: KeySource {
     private static let googlePath: [HTTPSURL.PathSegment] = ["oauth2", "v3", "certs"]
 
     private let url: HTTPSURL
-    private let transport: any HTTPTransport
+    private let transport: any HTTPTransportProtocol
     private let time: ElapsedTime
     private let policy: Policy
     private let state = Locked(State())
@@ -68,7 +68,7 @@ public final class RemoteKeySource: KeySource {
     /// - Throws: `ConfigurationError` for a policy whose times make no sense.
     public init(
         url: HTTPSURL? = nil,
-        transport: any HTTPTransport,
+        transport: any HTTPTransportProtocol,
         clock: any Clock<Duration> = ContinuousClock(),
         policy: Policy = Policy()
     ) throws(ConfigurationError) {

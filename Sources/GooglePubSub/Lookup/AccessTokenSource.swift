@@ -7,15 +7,15 @@ public import Normalizer
 /// workload identity, conforms a type of its own.
 public protocol AccessTokenSource: Sendable {
     /// A token that is valid now. Whoever is canceled should not have to wait for it.
-    func accessToken() async throws(AccessTokenError) -> Secret
+    func accessToken() async throws(AccessTokenError) -> SecretBytes
 
     /// Says that Google has refused this token, so that it is not given out again.
-    func discard(_ token: Secret)
+    func discard(_ token: SecretBytes)
 }
 
 extension AccessTokenSource {
     /// Does nothing.
-    public func discard(_ token: Secret) {}
+    public func discard(_ token: SecretBytes) {}
 }
 
 /// Why there is no access token.
@@ -40,13 +40,13 @@ public struct AccessTokenError: Error, Sendable, CustomStringConvertible {
 
 /// A token that you obtained by other means, for tests and scripts.
 public struct FixedAccessToken: AccessTokenSource {
-    private let token: Secret
+    private let token: SecretBytes
 
     /// Keeps a token.
-    public init(_ token: Secret) {
+    public init(_ token: SecretBytes) {
         self.token = token
     }
 
     /// The token.
-    public func accessToken() -> Secret { token }
+    public func accessToken() -> SecretBytes { token }
 }

@@ -22,7 +22,7 @@ public struct PlayDeveloperAPI: Sendable {
         deadline: .seconds(8)
     )
 
-    private let transport: any HTTPTransport
+    private let transport: any HTTPTransportProtocol
     private let tokens: any AccessTokenSource
     private let base: HTTPSURL
     private let retry: RetryPolicy
@@ -38,7 +38,7 @@ public struct PlayDeveloperAPI: Sendable {
     ///   - clock: takes the waits.
     /// - Throws: `ConfigurationError` for a `base` without TLS; never without a `base`.
     public init(
-        transport: any HTTPTransport,
+        transport: any HTTPTransportProtocol,
         tokens: any AccessTokenSource,
         base: HTTPSURL? = nil,
         retry: RetryPolicy = PlayDeveloperAPI.standardRetry,
@@ -130,7 +130,7 @@ public struct PlayDeveloperAPI: Sendable {
     public func reviewRefund(
         ofOrder orderID: String,
         packageName: String,
-        token: Secret,
+        token: SecretBytes,
         _ review: RefundReview
     ) async -> PlayAnswer {
         guard OrderID.isValid(orderID), let body = review.body(token: token) else { return .refusedHere }
@@ -228,7 +228,7 @@ extension PlayDeveloperAPI {
         _ url: HTTPSURL,
         body: [UInt8]
     ) async -> (PlayAnswer, isStaleToken: Bool) {
-        let token: Secret
+        let token: SecretBytes
         do throws(AccessTokenError) {
             token = try await tokens.accessToken()
         } catch {
@@ -257,7 +257,7 @@ extension PlayDeveloperAPI {
         _ method: HTTPTransportRequest.Method,
         _ url: HTTPSURL,
         body: [UInt8],
-        token: Secret
+        token: SecretBytes
     ) throws(HTTPTransportError) -> HTTPTransportRequest {
         var request = try HTTPTransportRequest(
             method,

@@ -40,7 +40,7 @@ public struct RefundReview: Hashable, Sendable {
     }
 
     /// - Returns: nil for a share outside of 0 to 100 000, and for a token that is none.
-    func body(token: Secret) -> [UInt8]? {
+    func body(token: SecretBytes) -> [UInt8]? {
         guard consumptionMillipercent.map({ (0...100_000).contains($0) }) ?? true, !token.isBlank,
             token.bytes.count <= PlayDeveloperAPI.maximumTokenBytes,
             let text = String(validating: token.bytes, as: UTF8.self)

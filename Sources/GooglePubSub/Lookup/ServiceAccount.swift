@@ -26,7 +26,7 @@ public struct ServiceAccount: Sendable {
     ///
     /// - Throws: `ConfigurationError` for anything but a service account's key file whose key is an RSA key, and for a
     ///   `token_uri` that is not Google's. No message holds anything of the file.
-    public init(keyFile: Secret) throws(ConfigurationError) {
+    public init(keyFile: SecretBytes) throws(ConfigurationError) {
         let members: KeyFile
         do throws(JSONError) {
             members = try KeyFile(ObjectReader(parsing: keyFile.bytes, limits: Self.limits))
@@ -49,7 +49,7 @@ public struct ServiceAccount: Sendable {
     /// Takes the parts of a key file.
     ///
     /// - Throws: `ConfigurationError` for a key that is not an RSA key in PKCS #8, or an address that is none.
-    public init(email: String, keyID: String?, privateKeyPEM: Secret) throws(ConfigurationError) {
+    public init(email: String, keyID: String?, privateKeyPEM: SecretBytes) throws(ConfigurationError) {
         self.email = email
         self.keyID = keyID
         key = try Self.key(pem: privateKeyPEM.bytes)

@@ -23,11 +23,11 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     }
 
     private struct Token {
-        var secret: Secret
+        var secret: SecretBytes
         var expiry: Duration
     }
 
-    private typealias Outcome = Result<Secret, AccessTokenError>
+    private typealias Outcome = Result<SecretBytes, AccessTokenError>
 
     private struct State {
         var token: Token?
@@ -51,7 +51,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
 
     private let account: ServiceAccount
     private let scopes: [Scope]
-    private let transport: any HTTPTransport
+    private let transport: any HTTPTransportProtocol
     private let url: HTTPSURL
     private let retry: RetryPolicy
     private let clock: any Clock<Duration>
@@ -71,7 +71,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     public convenience init(
         _ account: ServiceAccount,
         scopes: [Scope] = [.androidPublisher],
-        transport: any HTTPTransport,
+        transport: any HTTPTransportProtocol,
         clock: any Clock<Duration> = ContinuousClock(),
         now: @escaping @Sendable () -> Date
     ) throws(ConfigurationError) {
@@ -82,7 +82,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     package init(
         _ account: ServiceAccount,
         scopes: [Scope] = [.androidPublisher],
-        transport: any HTTPTransport,
+        transport: any HTTPTransportProtocol,
         clock: any Clock<Duration> = ContinuousClock(),
         tokenURL: HTTPSURL?,
         now: @escaping @Sendable () -> Date
@@ -116,7 +116,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     /// - Throws: ``AccessTokenError``, which can be retried where Google could not be reached or had trouble, if it refuses
     ///   the tokens that it gives, and where the task was canceled; it cannot where Google refuses the account, its key or its
     ///   scopes, and where the transport was shut down.
-    public func accessToken() async throws(AccessTokenError) -> Secret {
+    public func accessToken() async throws(AccessTokenError) -> SecretBytes {
         switch step() {
         case .answer(let outcome): return try outcome.get()
         case .wait(let flight):
@@ -130,7 +130,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     /// Forgets the token, if it is still the one that is given out.
     ///
     /// The first time, another one is asked for at once. Where that is refused as well, Google is asked every five seconds at most.
-    public func discard(_ token: Secret) {
+    public func discard(_ token: SecretBytes) {
         state.withLock { state in
             guard let known = state.token, known.secret.bytes == token.bytes else { return }
             state.token = nil
@@ -238,7 +238,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
         guard answer.isBearer else {
             throw AccessTokenError("token endpoint: token_type is not Bearer", isRetryable: false)
         }
-        return Token(secret: Secret(bytes: token), expiry: start + .seconds(answer.lifetime))
+        return Token(secret: SecretBytes(bytes: token), expiry: start + .seconds(answer.lifetime))
     }
 
     private static func refusal(_ response: HTTPTransportResponse, issuedAt: Int64) -> AccessTokenError {

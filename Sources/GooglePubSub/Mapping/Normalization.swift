@@ -151,7 +151,7 @@ struct ResolutionMapping {
         case .pendingRefundReview(let review):
             var result = normalization(of: refundReview(review))
             if let token = review.pendingRefundToken {
-                for event in result.events { result.answerTokens[event.id] = Secret(token.value) }
+                for event in result.events { result.answerTokens[event.id] = SecretBytes(token.value) }
             }
             return result
         case .test:

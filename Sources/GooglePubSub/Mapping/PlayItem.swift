@@ -271,7 +271,7 @@ extension PlayItem {
         start != nil && item.expiryTime != nil && purchase.state != .inGracePeriod ? period : nil
     }
 
-    var phase: Phase {
+    var phase: PeriodPhase {
         if item.isPrepaid { return .prepaid }
         switch item.offerPhase {
         case .freeTrial?: return .trial

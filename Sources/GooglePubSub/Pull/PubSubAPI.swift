@@ -66,7 +66,7 @@ struct PubSubAPI: Sendable {
         deadline: .seconds(5)
     )
 
-    private let transport: any HTTPTransport
+    private let transport: any HTTPTransportProtocol
     private let tokens: (any AccessTokenSource)?
     private let clock: any Clock<Duration>
     private let base: HTTPSURL
@@ -75,7 +75,7 @@ struct PubSubAPI: Sendable {
 
     init(
         _ configuration: PullWorker.Configuration,
-        transport: any HTTPTransport,
+        transport: any HTTPTransportProtocol,
         tokens: (any AccessTokenSource)?,
         clock: any Clock<Duration>
     ) throws(ConfigurationError) {
@@ -240,8 +240,8 @@ struct PubSubAPI: Sendable {
         _ members: [(String, JSONText.Value)],
         timeout: Duration,
         maximumBytes: Int
-    ) async throws(Failure) -> (HTTPTransportRequest, Secret?) {
-        let token: Secret?
+    ) async throws(Failure) -> (HTTPTransportRequest, SecretBytes?) {
+        let token: SecretBytes?
         do throws(AccessTokenError) {
             token = try await tokens?.accessToken()
         } catch {

@@ -89,7 +89,7 @@ public final class PullWorker: Sendable {
     /// - Throws: `ConfigurationError`.
     public init(
         _ configuration: PullWorker.Configuration,
-        transport: any HTTPTransport,
+        transport: any HTTPTransportProtocol,
         tokens: (any AccessTokenSource)?,
         clock: any Clock<Duration> = ContinuousClock(),
         now: @escaping @Sendable () -> Date

@@ -1,6 +1,6 @@
 import SignatureCore
 
-extension Secret {
+extension SecretBytes {
     /// The HMAC-SHA-256 (RFC 2104) of a message, with the secret as its key: 32 octets.
     ///
     /// - Throws: `unavailable` for an empty secret, with which every sender could sign, and if libcrypto fails, for want of memory.

@@ -44,7 +44,7 @@ public struct LineageQuestion: Hashable, Sendable {
     }
 
     /// The first name that a store has given, or a relay for it.
-    package func name(in stores: Store...) -> SubscriptionID? { names.first { stores.contains($0.store) } }
+    package func name(in stores: PurchaseStore...) -> SubscriptionID? { names.first { stores.contains($0.store) } }
 }
 
 /// The answer of a provider to a question about a purchase.

@@ -54,7 +54,7 @@ public struct Normalization: Hashable, Sendable, Codable {
     }
     /// The secrets that the store gave for answers to these events, such as the token of a refund review. They go along to the
     /// journal as ``handles`` do.
-    public var answerTokens: [EventID: Secret] {
+    public var answerTokens: [EventID: SecretBytes] {
         get { carried.answerTokens }
         set { carried.answerTokens = newValue }
     }
@@ -62,7 +62,7 @@ public struct Normalization: Hashable, Sendable, Codable {
 
     private struct Carried: Hashable {
         var handles: [PurchaseHandle] = []
-        var answerTokens: [EventID: Secret] = [:]
+        var answerTokens: [EventID: SecretBytes] = [:]
         static func == (lhs: Carried, rhs: Carried) -> Bool { true }
         func hash(into hasher: inout Hasher) {}
     }

@@ -7,7 +7,7 @@ public struct OwedAnswer: Sendable {
     /// How the store has to be asked about the purchase, if a name does not suffice.
     public var handle: PurchaseHandle?
     /// The secret that the store gave for the answer, if it gave one and it was kept.
-    public var token: Secret?
+    public var token: SecretBytes?
     /// By when the store wants it.
     public var deadline: Date?
 
@@ -15,7 +15,7 @@ public struct OwedAnswer: Sendable {
     public init(
         _ event: NormalizedEvent,
         handle: PurchaseHandle? = nil,
-        token: Secret? = nil,
+        token: SecretBytes? = nil,
         deadline: Date? = nil
     ) {
         self.event = event

@@ -8,7 +8,7 @@ package struct SigningSecrets: Sendable {
     package var isEmpty: Bool { keys.isEmpty }
 
     /// - Throws: ``ConfigurationError`` for a secret that is blank, or has white space at an end.
-    package init(_ secrets: [Secret]) throws(ConfigurationError) {
+    package init(_ secrets: [SecretBytes]) throws(ConfigurationError) {
         var keys: [HMACSHA256] = []
         for (index, secret) in secrets.enumerated() {
             guard !secret.isBlank else { throw ConfigurationError("signing secret \(index + 1) must not be blank") }

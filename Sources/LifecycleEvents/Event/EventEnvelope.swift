@@ -89,7 +89,7 @@ package struct EventDraft: Sendable {
 /// statements with it, and nowhere else.
 package struct EventEnvelope: Sendable {
     package var provider: Provider
-    package var store: Store
+    package var store: PurchaseStore
     package var environment: StoreEnvironment
     /// The app it concerns: bundle id, package name, account.
     package var app: String?
@@ -103,7 +103,7 @@ package struct EventEnvelope: Sendable {
 
     package init(
         provider: Provider,
-        store: Store,
+        store: PurchaseStore,
         environment: StoreEnvironment,
         app: String? = nil,
         occurredAt: Date,

@@ -7,14 +7,14 @@ import SignatureCore
 /// `originalTransactionId`, the first purchase token of a Google chain, Stripe's `sub_…`.
 public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Where the purchase lives.
-    public let store: Store
+    public let store: PurchaseStore
     /// The store's world that it lives in.
     public let environment: StoreEnvironment
     /// The store's stable identity.
     public let id: String
 
     /// Names a lineage.
-    public init(store: Store, environment: StoreEnvironment, id: String) {
+    public init(store: PurchaseStore, environment: StoreEnvironment, id: String) {
         self.store = store
         self.environment = environment
         self.id = id
@@ -29,7 +29,7 @@ public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertib
             let store = Self.unescaped(parts[0]), let environment = Self.unescaped(parts[1])
         else { return nil }
         self.init(
-            store: Store(rawValue: store),
+            store: PurchaseStore(rawValue: store),
             environment: StoreEnvironment(rawValue: environment),
             id: String(parts[2])
         )

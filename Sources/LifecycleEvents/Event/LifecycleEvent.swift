@@ -130,14 +130,14 @@ extension LifecycleEvent {
         /// How it came about.
         public var origin: Origin
         /// Under which terms the period is used.
-        public var phase: Phase
+        public var phase: PeriodPhase
         /// The period that began.
         public var period: ServicePeriod
         /// The price, where stated.
         public var price: Price?
 
         /// Makes the detail of a start.
-        public init(origin: Origin, phase: Phase, period: ServicePeriod, price: Price? = nil) {
+        public init(origin: Origin, phase: PeriodPhase, period: ServicePeriod, price: Price? = nil) {
             self.origin = origin
             self.phase = phase
             self.period = period
@@ -184,14 +184,14 @@ extension LifecycleEvent {
         /// Why there is another period.
         public var cause: Cause
         /// Under which terms the period is used.
-        public var phase: Phase
+        public var phase: PeriodPhase
         /// The period that was paid or granted. It may begin in the future: some stores charge ahead.
         public var period: ServicePeriod
         /// The price, where stated.
         public var price: Price?
 
         /// Makes the detail of a renewal.
-        public init(cause: Cause, phase: Phase, period: ServicePeriod, price: Price? = nil) {
+        public init(cause: Cause, phase: PeriodPhase, period: ServicePeriod, price: Price? = nil) {
             self.cause = cause
             self.phase = phase
             self.period = period

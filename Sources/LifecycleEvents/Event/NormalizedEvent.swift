@@ -12,7 +12,7 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     /// The service that reported it.
     public var provider: Provider
     /// Where the purchase lives.
-    public var store: Store
+    public var store: PurchaseStore
     /// The store's world that it lives in.
     public var environment: StoreEnvironment
     // `Optional` in full, here and elsewhere: a `?` would make `init` store nil first and, at its end, copy the value.
@@ -61,7 +61,7 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
         id: EventID,
         event: LifecycleEvent,
         provider: Provider,
-        store: Store,
+        store: PurchaseStore,
         environment: StoreEnvironment,
         app: String? = nil,
         subscription: SubscriptionID? = nil,
@@ -128,7 +128,7 @@ extension NormalizedEvent: Codable {
         id = try container.decode(EventID.self, forKey: .id)
         event = try LifecycleEvent(from: decoder)
         provider = try container.decode(Provider.self, forKey: .provider)
-        store = try container.decode(Store.self, forKey: .store)
+        store = try container.decode(PurchaseStore.self, forKey: .store)
         environment = try container.decode(StoreEnvironment.self, forKey: .environment)
         app = try container.decodeIfPresent(String.self, forKey: .app)
         subscription = try container.decodeIfPresent(SubscriptionID.self, forKey: .subscription)

@@ -53,34 +53,34 @@ extension Provider {
 }
 
 /// The store that a purchase lives in, whatever service reports it.
-public struct Store: OpenValue {
+public struct PurchaseStore: OpenValue {
     /// The name used in JSON and in event identities.
     public let rawValue: String
     /// Keeps a name as it is.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Apple's App Store.
-    public static let appStore: Store = "app_store"
+    public static let appStore: PurchaseStore = "app_store"
     /// Apple's Mac App Store, if a provider distinguishes the two.
-    public static let macAppStore: Store = "mac_app_store"
+    public static let macAppStore: PurchaseStore = "mac_app_store"
     /// Google Play.
-    public static let playStore: Store = "play_store"
+    public static let playStore: PurchaseStore = "play_store"
     /// Stripe Billing and Checkout.
-    public static let stripe: Store = "stripe"
+    public static let stripe: PurchaseStore = "stripe"
     /// Amazon Appstore.
-    public static let amazon: Store = "amazon"
+    public static let amazon: PurchaseStore = "amazon"
     /// Roku Channel Store.
-    public static let roku: Store = "roku"
+    public static let roku: PurchaseStore = "roku"
     /// Paddle Billing.
-    public static let paddle: Store = "paddle"
+    public static let paddle: PurchaseStore = "paddle"
     /// RevenueCat Web Billing.
-    public static let rcBilling: Store = "rc_billing"
+    public static let rcBilling: PurchaseStore = "rc_billing"
     /// RevenueCat's Test Store.
-    public static let testStore: Store = "test_store"
+    public static let testStore: PurchaseStore = "test_store"
     /// Access that was granted without a store.
-    public static let promotional: Store = "promotional"
+    public static let promotional: PurchaseStore = "promotional"
     /// The provider did not say.
-    public static let unknown: Store = "unknown"
+    public static let unknown: PurchaseStore = "unknown"
 }
 
 /// Which of a store's worlds a purchase belongs to. An absent statement is ``unknown``, never production.

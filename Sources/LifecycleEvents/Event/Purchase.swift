@@ -151,7 +151,7 @@ public struct Commitment: Hashable, Sendable, Codable {
 
 /// Under which terms a period is used.
 @nonexhaustive
-public enum Phase: String, Hashable, Sendable, Codable {
+public enum PeriodPhase: String, Hashable, Sendable, Codable {
     /// Free of charge, at the beginning.
     case trial
     /// At an introductory price.

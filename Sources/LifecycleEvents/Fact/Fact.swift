@@ -62,7 +62,7 @@ extension Fact {
         /// The product that it gives access to.
         public var product: String
         /// Under which terms it is used.
-        public var phase: Phase
+        public var phase: PeriodPhase
         /// The store's transaction or order behind it.
         public var transaction: Optional<String>  // In full: as in `NormalizedEvent`.
         /// Names an item that a subscription has in addition to its main product, such as an add-on: by its product.
@@ -90,7 +90,7 @@ extension Fact {
         public init(
             _ period: ServicePeriod,
             product: String,
-            phase: Phase,
+            phase: PeriodPhase,
             transaction: String?,
             item: String? = nil,
             ownership: Ownership = .purchased,
@@ -126,7 +126,7 @@ extension Fact {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             period = try container.decode(ServicePeriod.self, forKey: .period)
             product = try container.decode(String.self, forKey: .product)
-            phase = try container.decode(Phase.self, forKey: .phase)
+            phase = try container.decode(PeriodPhase.self, forKey: .phase)
             transaction = try container.decodeIfPresent(String.self, forKey: .transaction)
             item = try container.decodeIfPresent(String.self, forKey: .item)
             ownership = try container.decode(Ownership.self, forKey: .ownership)

@@ -5,7 +5,7 @@ extension CreditPlan {
     struct Tenure {
         var product: String
         var allowance: CreditPolicy.Allowance?
-        var phase: Phase
+        var phase: PeriodPhase
         var ownership: Fact.Ownership
         var transaction: String?
         var lineage: SubscriptionID

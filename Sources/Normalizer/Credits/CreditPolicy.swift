@@ -76,7 +76,7 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
 
 extension CreditPolicy {
     /// The allowance of a product: by its name, and where relays leave out the plan, by the name without it.
-    func allowance(of product: String, in store: Store) -> Allowance? {
+    func allowance(of product: String, in store: PurchaseStore) -> Allowance? {
         allowances[product] ?? (store.rules.relaysOmitPlans ? allowances[ProductName(product).subscription] : nil)
     }
 }

@@ -33,7 +33,7 @@ public enum AccessDecision: Hashable, Sendable {
         /// Further products that the lineage gives access to at that moment, such as add-ons; nil if there are none.
         public var otherProducts: Optional<[String]> = nil
         /// Under which terms a period is used; absent for a product bought once.
-        public var phase: Phase?
+        public var phase: PeriodPhase?
         /// The store's transaction or order.
         public var transaction: String?
         /// The ownership: bought or shared.

@@ -87,7 +87,7 @@ public struct Citation: Hashable, Sendable, Codable {
         self.init(event.provider, of: event.store, assertedAt: event.assertedAt, origin: event.origin)
     }
 
-    private init(_ provider: Provider, of store: Store, assertedAt: Date, origin: Origin) {
+    private init(_ provider: Provider, of store: PurchaseStore, assertedAt: Date, origin: Origin) {
         contents = Contents(
             milliseconds: assertedAt.millisecondsSince1970,
             authority: provider.speaks(for: store) ? .store : .relay,

@@ -13,7 +13,7 @@ package struct LineageRegisters: Sendable {
     private var firstStated: SubscriptionID?
     private var outstandingLineages: Set<SubscriptionID> = []
     /// The stores of all lineages.
-    private(set) var stores: Set<Store> = []
+    private(set) var stores: Set<PurchaseStore> = []
 
     package subscript(lineage: SubscriptionID) -> Registers? { table[lineage]?.value }
 

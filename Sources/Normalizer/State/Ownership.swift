@@ -108,14 +108,19 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
     /// The store's world that it concerns.
     public var environment: StoreEnvironment
     /// The store whose purchases moved, as their lineages name it; absent means those of every store.
-    public var store: Store?
+    public var store: PurchaseStore?
     /// Between which accounts.
     public var transfer: LifecycleEvent.Transfer
     /// Where it was stated.
     public var by: Citation
 
     /// Makes a transfer.
-    public init(environment: StoreEnvironment, store: Store? = nil, transfer: LifecycleEvent.Transfer, by: Citation) {
+    public init(
+        environment: StoreEnvironment,
+        store: PurchaseStore? = nil,
+        transfer: LifecycleEvent.Transfer,
+        by: Citation
+    ) {
         self.environment = environment
         self.store = store
         self.transfer = transfer

@@ -9,8 +9,8 @@ extension SubscriptionState {
             let firstStated: Int64?
             let lineages: Set<SubscriptionID>
             let products: [String: Int64]?
-            let phases: [Phase: Int64]?
-            let paidPhase: Phase?
+            let phases: [PeriodPhase: Int64]?
+            let paidPhase: PeriodPhase?
 
             init(
                 _ statement: Register<Fact.Period>,
@@ -18,8 +18,8 @@ extension SubscriptionState {
                 firstStated: Int64?,
                 lineages: Set<SubscriptionID>,
                 products: [String: Int64]? = nil,
-                phases: [Phase: Int64]? = nil,
-                paidPhase: Phase?
+                phases: [PeriodPhase: Int64]? = nil,
+                paidPhase: PeriodPhase?
             ) {
                 self.statement = statement
                 self.startStatement = startStatement
@@ -72,25 +72,25 @@ extension SubscriptionState {
         }
 
         /// The terms that the period was stated with, and when each was stated first.
-        package var phases: [Phase: Int64] {
+        package var phases: [PeriodPhase: Int64] {
             contents.phases ?? Self.phases(of: contents.statement, firstStated: firstStated)
         }
 
         /// The terms of a period all of whose statements say the same.
-        private static func phases(of statement: Register<Fact.Period>, firstStated: Int64?) -> [Phase: Int64] {
+        private static func phases(of statement: Register<Fact.Period>, firstStated: Int64?) -> [PeriodPhase: Int64] {
             guard let firstStated, !statement.latest.value.isPhaseInferred else { return [:] }
             return [statement.latest.value.phase: firstStated]
         }
 
         /// The terms of its last statement, else those that were stated last.
-        private var phase: Phase {
+        private var phase: PeriodPhase {
             let latest = contents.statement.latest.value
             guard latest.isPhaseInferred, let phases = contents.phases else { return latest.phase }
             return phases.max { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }?.key ?? latest.phase
         }
 
         /// The reduced price that its payment shows.
-        var paidPhase: Phase? { contents.paidPhase }
+        var paidPhase: PeriodPhase? { contents.paidPhase }
 
         package init(_ assertion: Assertion<Fact.Period>, lineage: SubscriptionID) {
             contents = Contents(
@@ -189,7 +189,7 @@ extension SubscriptionState {
         }
 
         private struct StatedPhase: Codable {
-            var phase: Phase
+            var phase: PeriodPhase
             @EventTime var firstStatedAt: Date
 
             private enum CodingKeys: String, CodingKey {
@@ -226,7 +226,7 @@ extension SubscriptionState {
                         phases.map { ($0.phase, $0.firstStatedAt.millisecondsSince1970) },
                         uniquingKeysWith: min
                     ),
-                paidPhase: try container.decodeIfPresent(Phase.self, forKey: .paidPhase)
+                paidPhase: try container.decodeIfPresent(PeriodPhase.self, forKey: .paidPhase)
             )
         }
 
@@ -274,7 +274,7 @@ extension Fact.Period {
 
 extension Assertion<Fact.Period> {
     /// The reduced price that a payment for the period shows, where payments are stated by themselves.
-    fileprivate var paidPhase: Phase? {
+    fileprivate var paidPhase: PeriodPhase? {
         guard value.isProvisional, by.provider.rules.paysByInvoice else { return nil }
         return value.phase == .introductory || value.phase == .promotional ? value.phase : nil
     }

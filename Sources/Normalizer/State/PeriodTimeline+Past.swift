@@ -199,7 +199,7 @@ extension PeriodTimeline.Period {
     }
 
     /// Its terms at a moment.
-    func phase(at time: Int64) -> Phase {
+    func phase(at time: Int64) -> PeriodPhase {
         let phases = entry.phases
         guard phases.count > 1, isPast(time, phases.values) else { return fact.phase }
         let stated = phases.sorted { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }

@@ -94,7 +94,7 @@ extension PeriodTimeline.Period {
     }
 
     /// The store whose relay alone states it, if that store names no change of a purchase to its relays.
-    fileprivate var relayedStore: Store? {
+    fileprivate var relayedStore: PurchaseStore? {
         guard lineages.count == 1, let store = lineages.first?.store, store.rules.relaysOmitReplacedPurchase,
             !by.provider.speaks(for: store)
         else { return nil }

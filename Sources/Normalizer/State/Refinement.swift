@@ -110,7 +110,7 @@ struct Refinement {
 
     /// The terms of the period that begins, if the store states them of the period itself and the event infers them from a
     /// payment, or the other way round.
-    private func phase(_ stated: Phase) -> Phase {
+    private func phase(_ stated: PeriodPhase) -> PeriodPhase {
         guard let period = begun ?? reading.event.inferredPeriod,
             let known = now.timeline.period(transaction: period.transaction, start: period.period.startMilliseconds),
             known.start == period.period.startMilliseconds, known.fact.product == period.product

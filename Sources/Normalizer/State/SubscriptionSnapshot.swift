@@ -34,7 +34,7 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     /// The product of the current period, or of the last one.
     public var product: String?
     /// The terms of the current period, or of the last one.
-    public var phase: Phase?
+    public var phase: PeriodPhase?
     /// The current period with its paid end, or the last one.
     public var period: ServicePeriod?
     /// The commitment to several payments that the period is paid under.

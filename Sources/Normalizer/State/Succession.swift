@@ -17,7 +17,7 @@ extension SubscriptionState {
         }
     }
 
-    private func isAnnounced(_ period: Fact.Period, in store: Store) -> Bool {
+    private func isAnnounced(_ period: Fact.Period, in store: PurchaseStore) -> Bool {
         successions.contains { $0.announces(period.product, at: period.period.startMilliseconds, in: store) }
     }
 
@@ -43,7 +43,7 @@ extension Fact.Succession {
     /// True if a product that begins at a moment may be the one that takes the place.
     ///
     /// - Parameter former: the product whose place it takes; nil if it is the change's own.
-    func announces(_ product: String, from former: String? = nil, at moment: Int64, in store: Store) -> Bool {
+    func announces(_ product: String, from former: String? = nil, at moment: Int64, in store: PurchaseStore) -> Bool {
         guard product != from, former.map({ ProductName($0).mayBe(ProductName(from)) }) ?? true else { return false }
         let distance = (moment - at.millisecondsSince1970).magnitude
         guard let successors = to.map({ [$0] }) ?? among else {
@@ -56,7 +56,7 @@ extension Fact.Succession {
 
 extension SubscriptionState.PeriodEntry {
     /// The store that a relay stated it for, if the store names no link between purchases to its relays.
-    fileprivate var relayedStore: Store? {
+    fileprivate var relayedStore: PurchaseStore? {
         lineages.lazy.map(\.store).first { $0.rules.relaysOmitReplacedPurchase && !by.provider.speaks(for: $0) }
     }
 

@@ -74,7 +74,7 @@ extension ProductCatalog {
     }
 
     /// The change that a store makes of one from a product to another, if nothing but the two decides it.
-    func change(from old: String, to new: String, in store: Store) -> ProductChangeClass? {
+    func change(from old: String, to new: String, in store: PurchaseStore) -> ProductChangeClass? {
         switch store {
         case .appStore, .macAppStore: appStoreChange(from: old, to: new)
         default: nil

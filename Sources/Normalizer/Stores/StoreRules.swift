@@ -100,7 +100,7 @@ package struct StoreRules: Hashable, Sendable {
     package var troubleWithoutGrace: LifecycleEvent.Renewed.BillingTrouble = .retry
 
     /// The store whose name lineages have.
-    package var lineageStore: Store?
+    package var lineageStore: PurchaseStore?
 
     /// A store that does nothing out of the ordinary.
     package static let standard = StoreRules()
@@ -204,9 +204,9 @@ extension StoreRules {
     )
 }
 
-extension Store {
+extension PurchaseStore {
     /// The store whose name lineages have; nil if no store is known, as where a relay reports about accounts alone.
-    package var ofLineages: Store? { self == .unknown ? nil : rules.lineageStore ?? self }
+    package var ofLineages: PurchaseStore? { self == .unknown ? nil : rules.lineageStore ?? self }
 
     /// How this store differs from the others.
     package var rules: StoreRules {
@@ -233,7 +233,7 @@ extension Provider {
     /// The stores that this provider speaks for; nil if they have the provider's own name.
     ///
     /// RevenueCat sells by itself too: https://www.revenuecat.com/docs/web/web-billing/overview
-    private var stores: [Store]? {
+    private var stores: [PurchaseStore]? {
         switch self {
         case .apple: [.appStore, .macAppStore]
         case .google: [.playStore]
@@ -244,7 +244,7 @@ extension Provider {
     }
 
     /// True if a statement of this provider about a purchase in `store` is the store's own.
-    package func speaks(for store: Store) -> Bool {
+    package func speaks(for store: PurchaseStore) -> Bool {
         stores?.contains(store) ?? (rawValue == store.rawValue)
     }
 

@@ -4,7 +4,7 @@ import LifecycleEvents
 extension AppStoreServerSimulator {
     /// The App Store's notifications of a story, before they are signed.
     package func notifications(
-        _ story: Story,
+        _ story: CustomerStory,
         from start: Date
     ) throws(SimulatorError) -> [AppleSimulator.Notification] {
         try AppleStory.told(

@@ -14,7 +14,7 @@ extension AppleSimulator: StoryProvider {
 
     static func simulator(seed: String) throws(SimulatorError) -> any StorySimulator { try AppleSimulator(seed: seed) }
 
-    static func absence(of act: Story.Act) -> String? {
+    static func absence(of act: CustomerStory.Act) -> String? {
         switch act {
         case .subscribePending, .completePayment, .abandonPayment:
             "a purchase that waits for approval or payment is not reported before it is made"

@@ -11,7 +11,7 @@ extension AppleSimulator: StorySimulator {
     /// - Throws: ``SimulatorError``, also for a story that leads out of the time in which the certificates are valid: no receiver
     ///   would accept that.
     public func notifications(
-        _ story: Story,
+        _ story: CustomerStory,
         from start: Date
     ) throws(SimulatorError) -> [SimulatedNotification] {
         let scenes = try Plot.scenes(story, from: start, at: .apple)
@@ -84,7 +84,7 @@ extension AppleStory {
 }
 
 extension AppleStory.Act {
-    init?(_ act: Story.Act) {
+    init?(_ act: CustomerStory.Act) {
         switch act {
         case .subscribe(let plan, let offer): self = .subscribe(.init(plan), offer: offer.map(AppleStory.Offer.init))
         case .renew, .renewEarly, .renewAfterCancel: self = .renew
@@ -119,7 +119,7 @@ extension AppleStory.Act {
 }
 
 extension AppleStory.Product {
-    init(_ plan: Story.Plan) {
+    init(_ plan: CustomerStory.Plan) {
         self.init(
             id: "com.example.app.\(plan.product).\(plan.rhythm)",
             type: "Auto-Renewable Subscription",
@@ -128,7 +128,7 @@ extension AppleStory.Product {
         )
     }
 
-    init(_ item: Story.Item) {
+    init(_ item: CustomerStory.Item) {
         switch item {
         case .coins: self = .coins
         case .lifetime: self = .lifetime
@@ -137,7 +137,7 @@ extension AppleStory.Product {
 }
 
 extension AppleStory.Offer {
-    init(_ offer: Story.Offer) {
+    init(_ offer: CustomerStory.Offer) {
         switch offer {
         case .freeWeek: self = .freeWeek
         case .cheapMonth: self = .cheapMonth

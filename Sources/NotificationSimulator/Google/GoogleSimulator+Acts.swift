@@ -13,7 +13,7 @@ extension GoogleSimulator: StoryProvider {
 
     static func simulator(seed: String) throws(SimulatorError) -> any StorySimulator { try GoogleSimulator(seed: seed) }
 
-    static func absence(of act: Story.Act) -> String? {
+    static func absence(of act: CustomerStory.Act) -> String? {
         switch act {
         case .withdrawDowngrade: "a planned change is not taken back, but replaced by another"
         case .requestRefund, .declineRefund: "only chargebacks are put before the developer"

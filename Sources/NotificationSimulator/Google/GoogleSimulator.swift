@@ -137,7 +137,7 @@ public struct GoogleSimulator: Sendable {
     /// - Throws: ``SimulatorError`` if libcrypto cannot make its key.
     public func serviceAccountKeyFile(
         tokenURI: String = "https://oauth2.googleapis.com/token"
-    ) throws(SimulatorError) -> Secret {
+    ) throws(SimulatorError) -> SecretBytes {
         let pem = try SimulatorError.wrapping { () throws(SignatureError) in
             try SigningKey(.rsa2048, seed: Seed(seed), label: "service account").privatePEM()
         }
@@ -150,7 +150,7 @@ public struct GoogleSimulator: Sendable {
             ("client_id", .string("1\(identity.decimal("service account client", 20))")),
             ("token_uri", .string(tokenURI)),
         ])
-        return Secret(bytes: file.bytes)
+        return SecretBytes(bytes: file.bytes)
     }
 }
 
@@ -160,7 +160,7 @@ extension GoogleSimulator: StorySimulator {
 
     /// Google Play's notifications, each with the purchases and orders that it changes.
     public func notifications(
-        _ story: Story,
+        _ story: CustomerStory,
         from start: Date
     ) throws(SimulatorError) -> [SimulatedNotification] {
         try GoogleStoryteller.notifications(

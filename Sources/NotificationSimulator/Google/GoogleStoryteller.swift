@@ -24,7 +24,7 @@ struct GoogleStoryteller {
     private static let lag: Int64 = 1500
 
     static func notifications(
-        _ story: Story,
+        _ story: CustomerStory,
         scenes: [Plot.Scene],
         packageName: String,
         seed: String
@@ -33,7 +33,7 @@ struct GoogleStoryteller {
     }
 
     static func told(
-        _ story: Story,
+        _ story: CustomerStory,
         scenes: [Plot.Scene],
         packageName: String,
         seed: String
@@ -235,7 +235,7 @@ extension GoogleStoryteller {
         if isDeferredChange { subscription?.items.removeFirst() }
     }
 
-    private mutating func expire(_ ending: Story.Ending, _ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func expire(_ ending: CustomerStory.Ending, _ scene: Plot.Scene) throws(SimulatorError) {
         try update(13, scene) { purchase, _ in
             purchase.state = .expired
             purchase.items[0].isRenewing = false
@@ -280,7 +280,7 @@ extension GoogleStoryteller {
     }
 
     /// A change that waits for the end of the period has a token of its own at once.
-    private mutating func postpone(_ plan: Story.Plan, _ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func postpone(_ plan: CustomerStory.Plan, _ scene: Plot.Scene) throws(SimulatorError) {
         guard let old = subscription else { throw SimulatorError("nothing is replaced", .nonsense) }
         let ended = Self.replaced(old, at: scene.time)
         purchases += 1
@@ -313,7 +313,7 @@ extension GoogleStoryteller {
         publish(13, ended, scene, late: 2000)
     }
 
-    private mutating func buy(_ item: Story.Item, _ quantity: Int64, _ scene: Plot.Scene) {
+    private mutating func buy(_ item: CustomerStory.Item, _ quantity: Int64, _ scene: Plot.Scene) {
         purchases += 1
         let bought = PlayProduct(
             token: token(purchases),
@@ -347,7 +347,7 @@ extension GoogleStoryteller {
     }
 
     private mutating func refund(
-        _ which: Story.Purchase,
+        _ which: CustomerStory.Purchase,
         _ scene: Plot.Scene,
         reason: String
     ) throws(SimulatorError) {

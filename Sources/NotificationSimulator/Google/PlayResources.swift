@@ -19,10 +19,10 @@ enum PlayResources {
 /// A purchase of a subscription (`SubscriptionPurchaseV2`).
 struct PlaySubscription {
     struct Item {
-        var plan: Story.Plan
+        var plan: CustomerStory.Plan
         var expiry: Int64?
         var order: String?
-        var offer: Story.Offer?
+        var offer: CustomerStory.Offer?
         var price: Int64
         var isRenewing = true
         /// Members of the plan.
@@ -30,7 +30,7 @@ struct PlaySubscription {
         /// Members of the item.
         var extra = JSONMembers()
 
-        init(_ plan: Story.Plan) {
+        init(_ plan: CustomerStory.Plan) {
             self.plan = plan
             price = plan.price
         }
@@ -124,7 +124,7 @@ struct PlayProduct {
     let token: String
     let order: String
     let account: String
-    let item: Story.Item
+    let item: CustomerStory.Item
     let quantity: Int64
     let completed: Int64
     var isCancelled = false

@@ -14,7 +14,7 @@ extension RevenueCatSimulator: StoryProvider {
 
     static func simulator(seed: String) throws(SimulatorError) -> any StorySimulator { RevenueCatSimulator(seed: seed) }
 
-    static func absence(of act: Story.Act) -> String? {
+    static func absence(of act: CustomerStory.Act) -> String? {
         switch act {
         case .subscribePending, .completePayment, .abandonPayment: "pending purchases are not reported"
         case .cancelCommitment: "commitments are not reported"
@@ -32,7 +32,7 @@ extension RevenueCatSimulator: StoryProvider {
     static func wording(of scene: Plot.Scene) -> Plot.Scene.Wording? { wording(of: scene, relayedFrom: .appStore) }
 
     /// The events of a scene of a purchase in a store if they differ from its act's, with the reason.
-    static func wording(of scene: Plot.Scene, relayedFrom store: Store) -> Plot.Scene.Wording? {
+    static func wording(of scene: Plot.Scene, relayedFrom store: PurchaseStore) -> Plot.Scene.Wording? {
         switch scene.act {
         case .subscribe where scene.before != nil && scene.after?.plan.billing != .prepaid && store == .appStore:
             return ([.renewed], "a return within an App Store group continues the same purchase")
@@ -59,7 +59,7 @@ extension RevenueCatSimulator: StoryProvider {
 
     /// The reason that RevenueCat does not report an act of a purchase in a store; nil if it does. Acts that it reports for no
     /// store are left out.
-    static func absence(of act: Story.Act, relayedFrom store: Store) -> String? {
+    static func absence(of act: CustomerStory.Act, relayedFrom store: PurchaseStore) -> String? {
         switch act {
         // RevenueCat's own doing, whatever the store.
         case .transfer, .test: nil
@@ -79,7 +79,7 @@ extension RevenueCatSimulator: StoryProvider {
         }
     }
 
-    private static func absenceOfStripe(_ act: Story.Act) -> String? {
+    private static func absenceOfStripe(_ act: CustomerStory.Act) -> String? {
         // https://www.revenuecat.com/docs/integrations/webhooks/event-types-and-fields
         if case .uncancel = act { return "a cancellation that is taken back is not reported" }
         return StripeSimulator.absence(of: act)

@@ -3,7 +3,7 @@ public import LifecycleEvents
 
 extension RevenueCatSimulator: StorySimulator {
     /// The stores whose purchases it can tell of.
-    public static let stores: [Store] = [.appStore, .playStore, .stripe, .rcBilling, .amazon, .roku, .paddle]
+    public static let stores: [PurchaseStore] = [.appStore, .playStore, .stripe, .rcBilling, .amazon, .roku, .paddle]
 
     /// Makes a simulator with a header value and a secret of its own.
     ///
@@ -11,18 +11,18 @@ extension RevenueCatSimulator: StorySimulator {
     ///   - seed: what the two are made from: the same seed gives the same.
     ///   - store: the store of the purchases, one of ``stores``; nil for the App Store, or Google Play where only that has the
     ///     story's acts.
-    public init(seed: String, store: Store? = nil) {
+    public init(seed: String, store: PurchaseStore? = nil) {
         let identity = StoryIdentity(seed: seed, story: "")
         self.init(
-            authorization: Secret("Bearer \(identity.letters("revenuecat authorization", 32))"),
-            signingSecret: Secret(identity.letters("revenuecat signing", 32))
+            authorization: SecretBytes("Bearer \(identity.letters("revenuecat authorization", 32))"),
+            signingSecret: SecretBytes(identity.letters("revenuecat signing", 32))
         )
         self.seed = seed
         self.store = store
     }
 
     /// Why RevenueCat does not tell a story of the store; nil where it does.
-    public func absence(of story: Story) -> String? {
+    public func absence(of story: CustomerStory) -> String? {
         story.absence(at: .revenuecat)
             ?? store.flatMap { store in
                 story.steps.lazy.compactMap { step in
@@ -36,18 +36,20 @@ extension RevenueCatSimulator: StorySimulator {
     public var provider: Provider { .revenuecat }
 
     /// The store whose purchases a story is about.
-    private func store(of story: Story) -> Store { store ?? (story.isOfGooglePlay ? .playStore : .appStore) }
+    private func store(of story: CustomerStory) -> PurchaseStore {
+        store ?? (story.isOfGooglePlay ? .playStore : .appStore)
+    }
 
     /// The expected outcome of each step, which differs between the stores that RevenueCat reports.
-    public func expectations(of story: Story) throws(SimulatorError) -> [Story.Expectation] {
+    public func expectations(of story: CustomerStory) throws(SimulatorError) -> [CustomerStory.Expectation] {
         let scenes = try Plot.scenes(story, from: Date(millisecondsSince1970: 0), at: .revenuecat, relaying: store)
         let store = store(of: story)
-        return scenes.map { Story.Expectation($0, Self.wording(of: $0, relayedFrom: store)) }
+        return scenes.map { CustomerStory.Expectation($0, Self.wording(of: $0, relayedFrom: store)) }
     }
 
     /// RevenueCat's notifications of purchases in the store.
     public func notifications(
-        _ story: Story,
+        _ story: CustomerStory,
         from start: Date
     ) throws(SimulatorError) -> [SimulatedNotification] {
         let scenes = try Plot.scenes(story, from: start, at: .revenuecat, relaying: store)

@@ -7,16 +7,16 @@ import SignatureCore
 /// The same input gives the same bytes. A receiver accepts them when it is configured with the same credentials.
 public struct RevenueCatSimulator: Sendable {
     /// The value of `Authorization`, whole; nil sends none.
-    public let authorization: Secret?
+    public let authorization: SecretBytes?
     /// The secret that deliveries are signed with; nil leaves them unsigned.
-    public let signingSecret: Secret?
+    public let signingSecret: SecretBytes?
     /// The seed of the names in stories.
     var seed = ""
     /// The store of the purchases in stories; nil for that which has their acts.
-    var store: Store?
+    var store: PurchaseStore?
 
     /// Makes a simulator.
-    public init(authorization: Secret? = nil, signingSecret: Secret? = nil) {
+    public init(authorization: SecretBytes? = nil, signingSecret: SecretBytes? = nil) {
         self.authorization = authorization
         self.signingSecret = signingSecret
     }
@@ -42,7 +42,7 @@ public struct RevenueCatSimulator: Sendable {
     package static func signature(
         over body: [UInt8],
         timestamp: String,
-        secrets: [Secret]
+        secrets: [SecretBytes]
     ) throws(SimulatorError) -> String {
         var header = "t=\(timestamp)"
         for secret in secrets { header += ",v1=" + (try code(over: body, timestamp: timestamp, secret: secret)) }
@@ -53,7 +53,7 @@ public struct RevenueCatSimulator: Sendable {
     package static func code(
         over body: [UInt8],
         timestamp: String,
-        secret: Secret
+        secret: SecretBytes
     ) throws(SimulatorError) -> String {
         try SimulatorError.wrapping { () throws(SignatureError) in
             let prefix = Array("\(timestamp).".utf8)
@@ -64,7 +64,7 @@ public struct RevenueCatSimulator: Sendable {
 
 extension RevenueCatSimulator {
     /// The code over the body alone, which some imitations of RevenueCat send.
-    package static func bodyCode(over body: [UInt8], secret: Secret) throws(SimulatorError) -> String {
+    package static func bodyCode(over body: [UInt8], secret: SecretBytes) throws(SimulatorError) -> String {
         try SimulatorError.wrapping { () throws(SignatureError) in
             try HMACSHA256(key: secret.bytes.span).authenticationCode(over: body.span).hexadecimal
         }

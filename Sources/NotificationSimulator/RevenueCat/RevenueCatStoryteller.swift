@@ -14,7 +14,7 @@ struct RevenueCatStoryteller {
         var start: Int64
         var end: Int64?
         var price: Int64
-        var offer: Story.Offer?
+        var offer: CustomerStory.Offer?
         var isPrepaid = false
 
         /// The purchase in a test notification.
@@ -30,7 +30,7 @@ struct RevenueCatStoryteller {
         }
     }
 
-    private let store: Store
+    private let store: PurchaseStore
     private let identity: StoryIdentity
     private let account: String
     /// The names of what each scene is about.
@@ -43,7 +43,8 @@ struct RevenueCatStoryteller {
     /// RevenueCat reports a little after the moment.
     private static let lag: Int64 = 3000
 
-    init(_ story: Story, _ scenes: [Plot.Scene], of store: Store, from start: Date, seed: String) throws(SimulatorError)
+    init(_ story: CustomerStory, _ scenes: [Plot.Scene], of store: PurchaseStore, from start: Date, seed: String)
+        throws(SimulatorError)
     {
         self.store = store
         identity = StoryIdentity(seed: seed, story: story.id)
@@ -236,7 +237,7 @@ extension RevenueCatStoryteller {
         emit("EXPIRATION", old, scene, [("expiration_reason", "UNKNOWN")])
     }
 
-    private mutating func refund(_ which: Story.Purchase, _ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func refund(_ which: CustomerStory.Purchase, _ scene: Plot.Scene) throws(SimulatorError) {
         guard let index = which == .latest ? purchases.indices.last : purchases.indices.dropLast().last else {
             throw nothing
         }
@@ -281,7 +282,7 @@ extension RevenueCatStoryteller {
         return name
     }
 
-    private func product(_ plan: Story.Plan) -> String {
+    private func product(_ plan: CustomerStory.Plan) -> String {
         switch store {
         case .playStore: "\(plan.product):\(plan.rhythm)"
         case .appStore: AppleStory.Product(plan).id
@@ -291,7 +292,7 @@ extension RevenueCatStoryteller {
         }
     }
 
-    private func product(_ item: Story.Item) -> String {
+    private func product(_ item: CustomerStory.Item) -> String {
         switch store {
         case .appStore: AppleStory.Product(item).id
         case .stripe: "prod_\(item.rawValue)"

@@ -7,8 +7,8 @@ struct Plot {
     struct Standing: Sendable, Hashable {
         enum State: Sendable, Hashable { case pending, active, grace, hold, paused, ended }
 
-        var plan: Story.Plan
-        var offer: Story.Offer?
+        var plan: CustomerStory.Plan
+        var offer: CustomerStory.Offer?
         /// The price of the current period, in thousandths.
         var price: Int64
         var state: State
@@ -20,7 +20,7 @@ struct Plot {
         /// How many periods of this purchase were paid for before it.
         var renewals = 0
         var willRenew = true
-        var nextPlan: Story.Plan?
+        var nextPlan: CustomerStory.Plan?
         var nextPrice: Int64?
         var graceEnd: Milliseconds?
         var resumesAt: Milliseconds?
@@ -34,12 +34,12 @@ struct Plot {
     struct Scene: Sendable {
         var step: Int
         var time: Milliseconds
-        var act: Story.Act
+        var act: CustomerStory.Act
         var before: Standing?
         var after: Standing?
     }
 
-    private let story: Story
+    private let story: CustomerStory
     private let provider: Provider
     private var now: Milliseconds
     private var standing: Standing?
@@ -48,10 +48,10 @@ struct Plot {
 
     /// - Parameter store: the store whose purchases a relay tells of, where that decides which acts there are.
     static func scenes(
-        _ story: Story,
+        _ story: CustomerStory,
         from start: Date,
         at provider: Provider,
-        relaying store: Store? = nil
+        relaying store: PurchaseStore? = nil
     ) throws(SimulatorError) -> [Scene] {
         for step in story.steps {
             let absence =
@@ -75,7 +75,7 @@ struct Plot {
         return scenes
     }
 
-    private init(story: Story, provider: Provider, now: Milliseconds) {
+    private init(story: CustomerStory, provider: Provider, now: Milliseconds) {
         self.story = story
         self.provider = provider
         self.now = now
@@ -85,7 +85,7 @@ struct Plot {
         SimulatorError("story \(story.id): \(what)", .nonsense)
     }
 
-    private mutating func play(_ step: Story.Step, _ index: Int) throws(SimulatorError) -> Scene {
+    private mutating func play(_ step: CustomerStory.Step, _ index: Int) throws(SimulatorError) -> Scene {
         switch step.time {
         case .after(let duration): now += duration.wholeMilliseconds
         case .beforePeriodEnd(let duration): now = max(now, try current().end - duration.wholeMilliseconds)
@@ -124,7 +124,7 @@ struct Plot {
         self.standing = standing
     }
 
-    private mutating func perform(_ act: Story.Act) throws(SimulatorError) {
+    private mutating func perform(_ act: CustomerStory.Act) throws(SimulatorError) {
         let now = now
         switch act {
         case .subscribe(let plan, let offer): try begin(plan, offer, .active)
@@ -210,8 +210,8 @@ struct Plot {
     }
 
     private mutating func begin(
-        _ plan: Story.Plan,
-        _ offer: Story.Offer?,
+        _ plan: CustomerStory.Plan,
+        _ offer: CustomerStory.Offer?,
         _ state: Standing.State
     ) throws(SimulatorError) {
         // A customer who cannot pay for one any more may buy another.
@@ -250,7 +250,7 @@ struct Plot {
         }
     }
 
-    private mutating func replace(_ plan: Story.Plan) throws(SimulatorError) {
+    private mutating func replace(_ plan: CustomerStory.Plan) throws(SimulatorError) {
         let now = now
         isItemLatest = false
         try change(.active, .grace, .paused) {
@@ -266,7 +266,7 @@ struct Plot {
     }
 }
 
-extension Story.Plan.Period {
+extension CustomerStory.Plan.Period {
     /// The same time of day, so many days or calendar months later; the last of a month where it has no such day.
     func end(from start: Int64) -> Int64 {
         let days = start.flooredQuotient(dividingBy: 86_400_000)

@@ -47,18 +47,18 @@ public protocol StorySimulator: Sendable {
     var provider: Provider { get }
 
     /// The reason that it cannot play a story; nil if it can.
-    func absence(of story: Story) -> String?
+    func absence(of story: CustomerStory) -> String?
 
     /// The expected outcome of each step of a story.
     ///
     /// - Throws: ``SimulatorError`` as ``notifications(_:from:)`` does.
-    func expectations(of story: Story) throws(SimulatorError) -> [Story.Expectation]
+    func expectations(of story: CustomerStory) throws(SimulatorError) -> [CustomerStory.Expectation]
 
     /// The provider's notifications, in the order in which it makes them.
     ///
     /// - Throws: ``SimulatorError``, with ``SimulatorError/Reason/notOffered(by:)`` where the provider has no such thing as an
     ///   act of the story, and with ``SimulatorError/Reason/nonsense`` if an act makes no sense where it stands.
-    func notifications(_ story: Story, from start: Date) throws(SimulatorError) -> [SimulatedNotification]
+    func notifications(_ story: CustomerStory, from start: Date) throws(SimulatorError) -> [SimulatedNotification]
 
     /// One attempt to deliver it.
     ///
@@ -75,10 +75,10 @@ public protocol StorySimulator: Sendable {
 
 extension StorySimulator {
     /// The reason that its provider cannot play the story; nil if it can.
-    public func absence(of story: Story) -> String? { story.absence(at: provider) }
+    public func absence(of story: CustomerStory) -> String? { story.absence(at: provider) }
 
     /// The expected outcome of each step at its provider.
-    public func expectations(of story: Story) throws(SimulatorError) -> [Story.Expectation] {
+    public func expectations(of story: CustomerStory) throws(SimulatorError) -> [CustomerStory.Expectation] {
         try story.expectations(at: provider)
     }
 }

@@ -4,7 +4,7 @@ import LifecycleEvents
 ///
 /// Its simulator conforms, in the simulator's own folder.
 protocol StoryProvider: StorySimulator {
-    /// The provider's name for people, such as `App Store`.
+    /// The provider's name for people, such as `App PurchaseStore`.
     static var title: String { get }
     /// The answers that it accepts, and the times at which it tries again.
     static var redelivery: RedeliverySchedule { get }
@@ -13,7 +13,7 @@ protocol StoryProvider: StorySimulator {
     static func simulator(seed: String) throws(SimulatorError) -> any StorySimulator
 
     /// The reason that the provider lacks, or does not report, an act; nil if it does.
-    static func absence(of act: Story.Act) -> String?
+    static func absence(of act: CustomerStory.Act) -> String?
 
     /// The events of a scene if they differ from its act's, with the reason.
     static func wording(of scene: Plot.Scene) -> Plot.Scene.Wording?
@@ -38,7 +38,7 @@ enum StoryProviders {
 }
 
 extension Provider {
-    /// The provider's name for people, such as `App Store`; its own name if no simulator plays it.
+    /// The provider's name for people, such as `App PurchaseStore`; its own name if no simulator plays it.
     package var storyTitle: String { StoryProviders.kind(of: self)?.title ?? rawValue }
 
     /// Makes the provider's simulator; nil if there is none.

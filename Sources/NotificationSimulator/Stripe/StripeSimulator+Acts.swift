@@ -14,7 +14,7 @@ extension StripeSimulator: StoryProvider {
 
     static func simulator(seed: String) throws(SimulatorError) -> any StorySimulator { StripeSimulator(seed: seed) }
 
-    static func absence(of act: Story.Act) -> String? {
+    static func absence(of act: CustomerStory.Act) -> String? {
         switch act {
         case .renewEarly: "no period is charged before it begins"
         case .renewAfterCancel: "a subscription that was canceled ends on time"

@@ -5,7 +5,7 @@ extension StripeSimulator: StorySimulator {
     /// Makes a simulator with a secret of its own: the same seed gives the same.
     public init(seed: String, version: Version = .endive, isLive: Bool = true, account: String? = nil) {
         self.init(
-            signingSecret: Secret("whsec_\(StoryIdentity(seed: seed, story: "").letters("stripe", 32))"),
+            signingSecret: SecretBytes("whsec_\(StoryIdentity(seed: seed, story: "").letters("stripe", 32))"),
             version: version,
             isLive: isLive,
             account: account
@@ -18,7 +18,7 @@ extension StripeSimulator: StorySimulator {
 
     /// Stripe's notifications.
     public func notifications(
-        _ story: Story,
+        _ story: CustomerStory,
         from start: Date
     ) throws(SimulatorError) -> [SimulatedNotification] {
         var teller = StripeStoryteller(self, story: story)

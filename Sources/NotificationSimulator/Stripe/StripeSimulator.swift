@@ -28,7 +28,7 @@ public struct StripeSimulator: Sendable {
     }
 
     /// The secret that deliveries are signed with.
-    public let signingSecret: Secret
+    public let signingSecret: SecretBytes
     /// The shape of snapshots.
     public let version: Version
     /// True if it is about real money.
@@ -39,7 +39,7 @@ public struct StripeSimulator: Sendable {
     var seed = ""
 
     /// Makes a simulator.
-    public init(signingSecret: Secret, version: Version = .endive, isLive: Bool = true, account: String? = nil) {
+    public init(signingSecret: SecretBytes, version: Version = .endive, isLive: Bool = true, account: String? = nil) {
         self.signingSecret = signingSecret
         self.version = version
         self.isLive = isLive
@@ -59,7 +59,7 @@ public struct StripeSimulator: Sendable {
     package static func header(
         _ body: [UInt8],
         timestamp: String,
-        secrets: [Secret]
+        secrets: [SecretBytes]
     ) throws(SimulatorError) -> String {
         var elements = ["t=\(timestamp)"]
         for secret in secrets { elements.append("v1=\(try code(body, timestamp: timestamp, secret: secret))") }
@@ -67,14 +67,14 @@ public struct StripeSimulator: Sendable {
     }
 
     /// The code over the body alone, which proves no time.
-    package static func bareCode(_ body: [UInt8], secret: Secret) throws(SimulatorError) -> String {
+    package static func bareCode(_ body: [UInt8], secret: SecretBytes) throws(SimulatorError) -> String {
         try SimulatorError.wrapping { () throws(SignatureError) in
             try HMACSHA256(key: secret.bytes.span).authenticationCode(over: body.span).hexadecimal
         }
     }
 
     /// The code over timestamp and body, in lower-case hexadecimal.
-    package static func code(_ body: [UInt8], timestamp: String, secret: Secret) throws(SimulatorError) -> String {
+    package static func code(_ body: [UInt8], timestamp: String, secret: SecretBytes) throws(SimulatorError) -> String {
         try SimulatorError.wrapping { () throws(SignatureError) in
             let key = try HMACSHA256(key: secret.bytes.span)
             let prefix = Array("\(timestamp).".utf8)

@@ -31,7 +31,7 @@ struct StripeStoryteller {
     private var pending: [SimulatedResource] = []
     private(set) var notifications: [SimulatedNotification] = []
 
-    init(_ simulator: StripeSimulator, story: Story) {
+    init(_ simulator: StripeSimulator, story: CustomerStory) {
         self.simulator = simulator
         identity = StoryIdentity(seed: simulator.seed, story: story.id)
     }
@@ -275,7 +275,9 @@ extension StripeStoryteller {
 
     private var scheduleID: String { "sub_sched_\(identity.letters("schedule", 24))" }
 
-    private func phases(_ plan: Story.Plan, _ standing: Plot.Standing) -> [(StripePrice, start: Int64, end: Int64)] {
+    private func phases(_ plan: CustomerStory.Plan, _ standing: Plot.Standing) -> [(
+        StripePrice, start: Int64, end: Int64
+    )] {
         let (start, end) = (standing.start / 1000, standing.end / 1000)
         return [
             (StripePrice(standing.plan), start, end),
@@ -284,7 +286,7 @@ extension StripeStoryteller {
     }
 
     private mutating func schedule(
-        _ plan: Story.Plan,
+        _ plan: CustomerStory.Plan,
         _ scene: Plot.Scene,
         _ time: Int64
     ) throws(SimulatorError) {
@@ -330,7 +332,7 @@ extension StripeStoryteller {
         emit("subscription_schedule.created", planned, scene.step, time)
     }
 
-    private mutating func buy(_ item: Story.Item, _ quantity: Int64, _ scene: Plot.Scene, _ time: Int64) {
+    private mutating func buy(_ item: CustomerStory.Item, _ quantity: Int64, _ scene: Plot.Scene, _ time: Int64) {
         let serial = next("cs")
         let intent = "pi_\(identity.letters("intent \(serial)", 24))"
         let id = "cs_\(identity.letters("session \(serial)", 24))"
@@ -367,8 +369,8 @@ extension StripeStoryteller {
     }
 
     private mutating func refund(
-        _ which: Story.Purchase,
-        _ share: Story.Share,
+        _ which: CustomerStory.Purchase,
+        _ share: CustomerStory.Share,
         _ scene: Plot.Scene,
         _ time: Int64
     ) throws(SimulatorError) {
@@ -622,7 +624,7 @@ extension StripeStoryteller {
 }
 
 extension StripePrice {
-    init(_ plan: Story.Plan) {
+    init(_ plan: CustomerStory.Plan) {
         self.init(
             "price_\(plan.product)_\(plan.rhythm)",
             product: "prod_\(plan.product)",

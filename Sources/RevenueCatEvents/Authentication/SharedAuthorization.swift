@@ -15,7 +15,7 @@ struct SharedAuthorization: Sendable {
 
     private let candidates: [Candidate]
 
-    init(_ values: [Secret]) {
+    init(_ values: [SecretBytes]) {
         candidates = values.enumerated().map { index, value in
             Candidate(
                 digest: SHA256.hash(value.bytes.span),

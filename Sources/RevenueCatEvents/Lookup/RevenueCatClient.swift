@@ -57,13 +57,13 @@ public struct RevenueCatClient: Sendable {
     /// Copies share them.
     let products = ProductNames()
     private let transport: BackoffTransport
-    private let apiKey: Secret
+    private let apiKey: SecretBytes
     private static let host = "api.revenuecat.com"
 
     /// Makes a client.
     ///
     /// - Throws: `ConfigurationError` for a blank key, or one with characters that none has, and for a blank project.
-    public init(transport: any HTTPTransport, apiKey: Secret, api: API) throws(ConfigurationError) {
+    public init(transport: any HTTPTransportProtocol, apiKey: SecretBytes, api: API) throws(ConfigurationError) {
         try apiKey.checkAPIKey()
         if case .v2(let project) = api {
             do throws(HTTPTransportError) {
@@ -173,7 +173,7 @@ public struct RevenueCatClient: Sendable {
     ///   - platform: RevenueCat's `X-Platform`: `ios`, `android`, `stripe`, …
     /// - Throws: `DeliveryError` with `unavailable` if there is no usable answer.
     public func submit(
-        token: Secret,
+        token: SecretBytes,
         product: String? = nil,
         customer: String,
         platform: String
@@ -372,8 +372,8 @@ public struct RevenueCatClient: Sendable {
 
 /// Puts the wait that an answer's body asks for in place of its `Retry-After`, whose unit RevenueCat's own pages
 /// disagree on.
-private struct BackoffTransport: HTTPTransport {
-    let base: any HTTPTransport
+private struct BackoffTransport: HTTPTransportProtocol {
+    let base: any HTTPTransportProtocol
 
     func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
         var response = try await base.send(request)

@@ -32,7 +32,7 @@ public struct RevenueCatPurchase: Hashable, Sendable {
     /// RevenueCat's id of the product.
     public var productReference: String?
     /// Where the purchase lives.
-    public var store: Store
+    public var store: PurchaseStore
     /// The store's world that it lives in.
     public var environment: StoreEnvironment
     /// The store's transaction or order. Without it the purchase has no identity, and gives no facts.

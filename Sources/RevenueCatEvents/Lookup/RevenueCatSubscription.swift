@@ -61,7 +61,7 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     /// RevenueCat's id of the product.
     public var productReference: String?
     /// Where the purchase lives.
-    public var store: Store
+    public var store: PurchaseStore
     /// The store's world that it lives in.
     public var environment: StoreEnvironment
     /// A transaction or order of the subscription.
@@ -73,7 +73,7 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     /// Until when it is paid. Later than the end of ``period`` only when the next period is paid and has not begun.
     public var paidUntil: Date?
     /// Under which terms the period is used, where stated.
-    public var phase: Phase?
+    public var phase: PeriodPhase?
     /// How it stands.
     public var status: Status
     /// True if RevenueCat gives access. Nothing else decides that.

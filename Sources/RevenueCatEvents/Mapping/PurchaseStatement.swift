@@ -4,12 +4,12 @@ import LifecycleEvents
 /// One purchase as the fields of an event state it, in the store's own names.
 struct PurchaseStatement {
     private let webhook: RevenueCatNotification.Webhook
-    let store: Store
+    let store: PurchaseStore
     let environment: StoreEnvironment
     private(set) var lineage: SubscriptionID?
     let product: PurchasedProduct?
     let account: Account?
-    let phase: Phase
+    let phase: PeriodPhase
     /// The transaction, if it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
     /// Play some webhooks leave out which period of it they are about.
     let periodTransaction: String?
@@ -47,7 +47,7 @@ struct PurchaseStatement {
     mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, in: store, environment) }
 
     // Apple has one App Store: a purchase keeps its identity, whichever of the two apps reports it.
-    static func lineage(_ id: String, in store: Store, _ environment: StoreEnvironment) -> SubscriptionID {
+    static func lineage(_ id: String, in store: PurchaseStore, _ environment: StoreEnvironment) -> SubscriptionID {
         SubscriptionID(
             store: store == .macAppStore ? .appStore : store,
             environment: environment,
@@ -56,7 +56,7 @@ struct PurchaseStatement {
     }
 
     /// Google Play's subscriptions have base plans: `subscription:base-plan`.
-    static func product(_ id: String, _ store: Store, offerCode: String? = nil) -> PurchasedProduct {
+    static func product(_ id: String, _ store: PurchaseStore, offerCode: String? = nil) -> PurchasedProduct {
         let offer = offerCode.map { Offer(kind: .code, id: $0) }
         guard store == .playStore, let colon = id.firstIndex(of: ":"), colon > id.startIndex else {
             return PurchasedProduct(id: id, offer: offer)
@@ -247,7 +247,7 @@ struct PurchaseStatement {
     }
 }
 
-extension Store {
+extension PurchaseStore {
     /// True if the customer can keep a refunded purchase. On the web a merchant may give money back and leave access as
     /// it is; RevenueCat then states the end that was paid for. The app stores take back what they refund.
     var leavesWhatIsRefunded: Bool {

@@ -117,7 +117,7 @@ extension RevenueCatEvent {
         /// Paid in advance, without renewal.
         public static let prepaid: PeriodType = "PREPAID"
 
-        var phase: Phase {
+        var phase: PeriodPhase {
             switch self {
             case .trial: .trial
             case .intro: .introductory
@@ -157,7 +157,7 @@ extension RevenueCatEvent {
         public static let promotional: StoreName = "PROMOTIONAL"
 
         /// The canonical names are RevenueCat's in lower case, and REST answers use those.
-        package var canonical: Store { Store(rawValue: rawValue.lowercased()) }
+        package var canonical: PurchaseStore { PurchaseStore(rawValue: rawValue.lowercased()) }
     }
 
     /// `environment`

@@ -64,7 +64,7 @@ extension RevenueCatClient: LineageQuestions {
     private func product(
         _ stated: PurchasedProduct?,
         _ reference: String?,
-        in store: Store
+        in store: PurchaseStore
     ) async throws(DeliveryError) -> PurchasedProduct? {
         guard stated == nil, let reference else { return stated }
         return try await products.storeIdentifier(of: reference) { (reference) async throws(DeliveryError) in

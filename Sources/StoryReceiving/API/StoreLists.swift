@@ -76,7 +76,7 @@ struct GoogleLists: StoryLists {
 
     private static var subscriptions: JSONText {
         var plans: [(product: String, plans: [JSONText])] = []
-        for plan in Story.Plan.all {
+        for plan in CustomerStory.Plan.all {
             let kind =
                 switch plan.billing {
                 case .prepaid: "prepaidBasePlanType"
@@ -103,7 +103,7 @@ struct GoogleLists: StoryLists {
     private static var oneTimeProducts: JSONText {
         [
             "oneTimeProducts": .array(
-                Story.Item.allCases.map {
+                CustomerStory.Item.allCases.map {
                     [
                         "productId": .string($0.rawValue),
                         "purchaseOptions": [["purchaseOptionId": "buy", "buyOption": [:]]],

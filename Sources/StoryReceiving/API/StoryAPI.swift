@@ -96,7 +96,7 @@ package struct StoryAPI: Sendable {
     /// - Parameter lost: the places of the notifications that never reach the host.
     /// - Throws: `SimulatorError` if the provider has no such story.
     package init(
-        _ stories: [Story],
+        _ stories: [CustomerStory],
         by simulator: any StorySimulator,
         from start: Date,
         losing lost: Set<Int> = []
@@ -190,11 +190,11 @@ extension StoryLists {
 
 extension StoryAPI {
     /// A transport that reaches the provider alone, at the time that a clock shows.
-    package func transport(now: @escaping @Sendable () -> Date) -> any HTTPTransport {
+    package func transport(now: @escaping @Sendable () -> Date) -> any HTTPTransportProtocol {
         Transport(api: self, now: now)
     }
 
-    private struct Transport: HTTPTransport {
+    private struct Transport: HTTPTransportProtocol {
         let api: StoryAPI
         let now: @Sendable () -> Date
 

@@ -29,7 +29,7 @@ package struct StoryHealing: Sendable {
     package init(
         _ api: StoryAPI,
         of simulator: any StorySimulator,
-        through fault: (any HTTPTransport) -> any HTTPTransport = { $0 },
+        through fault: (any HTTPTransportProtocol) -> any HTTPTransportProtocol = { $0 },
         relay: RevenueCatClient.API = .v2(project: "proj1"),
         clock: any Clock<Duration>,
         now: @escaping @Sendable () -> Date
@@ -40,7 +40,8 @@ package struct StoryHealing: Sendable {
         switch (simulator, receiver) {
         case (let apple as AppleSimulator, _):
             guard let server = api.appStoreServer else { throw SimulatorError("there is no API key", .nonsense) }
-            let environment: AppStoreServer.Environment = apple.environment == .production ? .production : .sandbox
+            let environment: AppStoreServerClient.Environment =
+                apple.environment == .production ? .production : .sandbox
             var configuration = AppleAdapter.Configuration(
                 apps: [.init(bundleID: apple.bundleId, appAppleID: apple.appAppleId)],
                 environments: [environment == .production ? .production : .sandbox],
@@ -50,9 +51,9 @@ package struct StoryHealing: Sendable {
             let key = try AppStoreServerKey(
                 issuerID: server.issuerID,
                 keyID: server.keyID,
-                privateKey: Secret(bytes: server.privateKey)
+                privateKey: SecretBytes(bytes: server.privateKey)
             )
-            let client = try AppStoreServer(
+            let client = try AppStoreServerClient(
                 .init(key: key, bundleID: apple.bundleId, environments: [environment]),
                 adapter: try AppleAdapter(configuration),
                 transport: transport,
@@ -67,7 +68,7 @@ package struct StoryHealing: Sendable {
             histories = [receiver.adapter.history()].compactMap(\.self)
             (questions, purchases) = ([receiver.adapter], receiver.adapter.subscriptions())
         default:
-            var client = try RevenueCatClient(transport: transport, apiKey: Secret("sk_story"), api: relay)
+            var client = try RevenueCatClient(transport: transport, apiKey: SecretBytes("sk_story"), api: relay)
             client.clock = clock
             (histories, questions, purchases) = ([], [client], nil)
         }

@@ -36,7 +36,7 @@ struct LookupClient: Sendable {
     }
 
     /// `sk_live_…`, `rk_test_…`, `sk_org_live_…`.
-    private static func isLive(_ key: Secret) -> Bool? {
+    private static func isLive(_ key: SecretBytes) -> Bool? {
         for part in key.bytes.split(separator: UInt8(ascii: "_"), maxSplits: 3).prefix(3).dropFirst() {
             if part.elementsEqual("live".utf8) { return true }
             if part.elementsEqual("test".utf8) { return false }

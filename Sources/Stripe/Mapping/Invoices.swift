@@ -25,7 +25,7 @@ extension Mapping {
     }
 
     /// The facts that a paid invoice states.
-    func paidFacts(_ invoice: InvoiceObject, _ subject: EventSubject, phase: Phase) -> [Fact] {
+    func paidFacts(_ invoice: InvoiceObject, _ subject: EventSubject, phase: PeriodPhase) -> [Fact] {
         var facts: [Fact] = []
         if let account = subject.account { facts.append(.owner(account)) }
         let purpose = invoice.purpose
@@ -87,7 +87,7 @@ extension Mapping {
         ])
     }
 
-    func phase(_ invoice: InvoiceObject) -> Phase {
+    func phase(_ invoice: InvoiceObject) -> PeriodPhase {
         if invoice.purpose == .start, invoice.isFreeFromTheStart { return .trial }
         return invoice.discountedPhase ?? .regular
     }

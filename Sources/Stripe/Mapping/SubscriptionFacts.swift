@@ -8,7 +8,7 @@ extension SubscriptionObject.Span {
     /// The periods of all that is used in it: first the main product's, which has no name as an item.
     ///
     /// - Parameter isBeside: True if the subscription has a main product that is none of its items.
-    func periods(_ phase: Phase, isProvisional: Bool = false, isBeside: Bool = false) -> [Fact] {
+    func periods(_ phase: PeriodPhase, isProvisional: Bool = false, isBeside: Bool = false) -> [Fact] {
         guard let product else { return [] }
         // No transaction: a period that is upgraded half-way has two, and stays one period.
         func fact(_ product: String, _ period: ServicePeriod, item: String?) -> Fact {
@@ -55,7 +55,7 @@ extension SubscriptionObject.Item {
 
 extension SubscriptionObject {
     /// The terms that the current period is used under.
-    var phase: Phase {
+    var phase: PeriodPhase {
         // A customer who paid before is given time, and begins no trial.
         if isInTrial { return isTrialOfStart ? .trial : .promotional }
         return current?.primary?.trialEnd == nil ? discountedPhase ?? .regular : .introductory
@@ -63,7 +63,7 @@ extension SubscriptionObject {
 
     /// The terms of a current period that a coupon makes cheaper; nil if they are unknown. A discount that is known by
     /// its id alone may be for the next period; the invoice shows which (``InvoiceObject/discountedPhase``).
-    private var discountedPhase: Phase? {
+    private var discountedPhase: PeriodPhase? {
         guard let start = current?.start, let discount = discounts.first(where: { $0.covers(start) == true }) else {
             return nil
         }
@@ -73,7 +73,7 @@ extension SubscriptionObject {
     }
 
     /// The terms of the first period, whose discounts come with the subscription.
-    var firstPhase: Phase {
+    var firstPhase: PeriodPhase {
         phase == .regular && discounts.contains { $0.start == nil } ? .introductory : phase
     }
 
@@ -149,7 +149,7 @@ extension SubscriptionObject {
 }
 
 extension Mapping {
-    func subject(_ subscription: SubscriptionObject, _ phase: Phase) -> EventSubject {
+    func subject(_ subscription: SubscriptionObject, _ phase: PeriodPhase) -> EventSubject {
         let span = subscription.current
         let account = account(customer: subscription.customer, metadata: subscription.metadata)
         return EventSubject(
@@ -164,7 +164,7 @@ extension Mapping {
     }
 
     /// The facts that a snapshot of a subscription states, whatever event it came with.
-    private func facts(_ subscription: SubscriptionObject, _ account: Account?, phase: Phase) -> [Fact] {
+    private func facts(_ subscription: SubscriptionObject, _ account: Account?, phase: PeriodPhase) -> [Fact] {
         var facts: [Fact] = []
         // Most have four or five, and their event adds one.
         facts.reserveCapacity(6)
@@ -196,7 +196,7 @@ extension Mapping {
         return facts
     }
 
-    private func appendAccess(_ subscription: SubscriptionObject, _ phase: Phase, to facts: inout [Fact]) {
+    private func appendAccess(_ subscription: SubscriptionObject, _ phase: PeriodPhase, to facts: inout [Fact]) {
         if !subscription.sendsInvoices || policy.sentInvoices == .keeps || subscription.status == .trialing {
             for span in subscription.spans { facts += span.periods(phase, isBeside: subscription.isBeside(span)) }
         }

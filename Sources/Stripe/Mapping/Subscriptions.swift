@@ -7,7 +7,7 @@ extension Mapping {
         let subscription: SubscriptionObject
         let lineage: SubscriptionID
         /// The terms of its current period.
-        let phase: Phase
+        let phase: PeriodPhase
         var subject: EventSubject
 
         /// The facts alone.

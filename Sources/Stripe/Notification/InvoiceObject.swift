@@ -365,7 +365,7 @@ extension InvoiceObject {
 
     /// The terms that a coupon gave the period; nil if it cost its full price. A discount of a later invoice may have
     /// come with the subscription; if the subscription states that, it counts.
-    var discountedPhase: Phase? {
+    var discountedPhase: PeriodPhase? {
         guard isDiscounted else { return nil }
         return purpose == .start ? .introductory : .promotional
     }

@@ -50,7 +50,7 @@ struct ProviderAccess {
     private(set) var apps: [String] = []
     /// Checks the credentials, and gives advice.
     private(set) var check: @Sendable () async -> [Finding] = { [] }
-    private let transport: CurlTransport
+    private let transport: CurlHTTPTransport
     /// The App Store's own API behind a relay, if it is configured.
     private var appStore: [ProviderAccess] = []
 
@@ -84,14 +84,14 @@ struct ProviderAccess {
 
     private init(_ provider: Provider, _ reader: ObjectReader) throws {
         self.provider = provider
-        let roots: CurlTransport.Configuration.TrustRoots =
+        let roots: CurlHTTPTransport.Configuration.TrustRoots =
             try reader.optionalString("trustRootsFile").map { path in
                 _ = try contents(of: path)
                 return .file(path: path)
             } ?? .system
-        transport = try CurlTransport(.init(trustRoots: roots))
+        transport = try CurlHTTPTransport(.init(trustRoots: roots))
         let port = try reader.optionalInt64("emulator").map { Int(clamping: $0) }
-        let redirected: any HTTPTransport = port.map { RedirectedTransport(transport, to: $0) } ?? transport
+        let redirected: any HTTPTransportProtocol = port.map { RedirectedTransport(transport, to: $0) } ?? transport
         switch provider {
         case .apple: try apple(reader, redirected)
         case .google: try google(reader, port: port)
@@ -102,9 +102,9 @@ struct ProviderAccess {
     }
 
     /// Without white space at an end, which editors put there.
-    private static func secret(_ reader: ObjectReader, _ name: MemberName) throws -> Secret {
+    private static func secret(_ reader: ObjectReader, _ name: MemberName) throws -> SecretBytes {
         let text = String(decoding: try contents(of: reader.string(name)), as: UTF8.self)
-        return Secret(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        return SecretBytes(text.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
     /// Ends the connections.
@@ -115,9 +115,9 @@ struct ProviderAccess {
 
     // MARK: Providers
 
-    private mutating func apple(_ reader: ObjectReader, _ transport: any HTTPTransport) throws {
+    private mutating func apple(_ reader: ObjectReader, _ transport: any HTTPTransportProtocol) throws {
         let identifiers = try reader.strings("bundleIds")
-        let environments = try reader.strings("environments").map { name -> AppStoreServer.Environment in
+        let environments = try reader.strings("environments").map { name -> AppStoreServerClient.Environment in
             switch name {
             case "production": .production
             case "sandbox": .sandbox
@@ -138,13 +138,13 @@ struct ProviderAccess {
         let key = try AppStoreServerKey(
             issuerID: try reader.string("issuerId"),
             keyID: try reader.string("keyId"),
-            privateKey: Secret(bytes: try contents(of: reader.string("keyFile")))
+            privateKey: SecretBytes(bytes: try contents(of: reader.string("keyFile")))
         )
         let isReleased = try reader.optionalBool("isReleased") ?? true
         let servers = try identifiers.map { identifier in
-            var asking = AppStoreServer.Configuration(key: key, bundleID: identifier, environments: environments)
+            var asking = AppStoreServerClient.Configuration(key: key, bundleID: identifier, environments: environments)
             asking.isReleased = isReleased
-            var server = try AppStoreServer(asking, adapter: adapter, transport: transport, now: { Date() })
+            var server = try AppStoreServerClient(asking, adapter: adapter, transport: transport, now: { Date() })
             server.priority = .background
             return server
         }
@@ -171,7 +171,7 @@ struct ProviderAccess {
 
     private static func revocation(
         _ reader: ObjectReader,
-        _ transport: any HTTPTransport
+        _ transport: any HTTPTransportProtocol
     ) throws -> AppleRevocation {
         let policy = try reader.optionalString("revocation") ?? "off"
         guard policy != "off" else { return .off }
@@ -185,7 +185,9 @@ struct ProviderAccess {
 
     private mutating func google(_ reader: ObjectReader, port: Int?) throws {
         let names = try reader.strings("packageNames")
-        let account = try ServiceAccount(keyFile: Secret(bytes: try contents(of: reader.string("serviceAccountFile"))))
+        let account = try ServiceAccount(
+            keyFile: SecretBytes(bytes: try contents(of: reader.string("serviceAccountFile")))
+        )
         let base = try port.map { try HTTPSURL(host: "localhost", port: $0) }
         let api = try PlayDeveloperAPI(
             transport: transport,
@@ -233,7 +235,7 @@ struct ProviderAccess {
         }
     }
 
-    private mutating func revenueCat(_ reader: ObjectReader, _ transport: any HTTPTransport) throws {
+    private mutating func revenueCat(_ reader: ObjectReader, _ transport: any HTTPTransportProtocol) throws {
         let project = try reader.optionalString("project")
         let client = try RevenueCatClient(
             transport: transport,
@@ -258,9 +260,9 @@ struct ProviderAccess {
         }
     }
 
-    private mutating func stripe(_ reader: ObjectReader, _ transport: any HTTPTransport) throws {
+    private mutating func stripe(_ reader: ObjectReader, _ transport: any HTTPTransportProtocol) throws {
         // Nothing is received here, so no signature has to hold.
-        var configuration = StripeAdapter.Configuration(signingSecrets: [Secret(UUID().uuidString)])
+        var configuration = StripeAdapter.Configuration(signingSecrets: [SecretBytes(UUID().uuidString)])
         configuration.lookup = .init(transport: transport, apiKey: try Self.secret(reader, "apiKeyFile"))
         if let isLive = try reader.optionalBool("livemode") { configuration.mode = isLive ? .live : .test }
         let account = try reader.optionalString("account")

@@ -41,7 +41,7 @@ struct DatabaseOptions: ParsableArguments {
 
     private enum Location {
         case sqlite(String)
-        case postgres(PostgresJournal.Configuration)
+        case postgres(PostgresJournalStorage.Configuration)
     }
 
     private var location: Location {
@@ -53,7 +53,7 @@ struct DatabaseOptions: ParsableArguments {
             guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
                 throw ValidationError("the database must be sqlite:FILE or postgresql://…")
             }
-            return .postgres(PostgresJournal.Configuration(url: Secret(text)))
+            return .postgres(PostgresJournalStorage.Configuration(url: SecretBytes(text)))
         }
     }
 
@@ -62,7 +62,7 @@ struct DatabaseOptions: ParsableArguments {
         let location = try location
         var options = Journal.Options()
         let environment = ProcessInfo.processInfo.environment
-        options.sealingKey = environment["LIFECYCLE_SEALING_KEY"].map { Secret($0) }
+        options.sealingKey = environment["LIFECYCLE_SEALING_KEY"].map { SecretBytes($0) }
         options.catalog = try environment["LIFECYCLE_CATALOG"].map { try ProductCatalog(path: $0) }
         let configured = options
         return try await reachable { () async throws(JournalError) in
@@ -74,10 +74,10 @@ struct DatabaseOptions: ParsableArguments {
                         "\(path) does not exist; `lifecycle journal init` makes it"
                     )
                 }
-                let storage = try await SQLiteJournal(path: path, migrates: migrates)
+                let storage = try await SQLiteJournalStorage(path: path, migrates: migrates)
                 return Journal(storage, options: configured, now: { Date() })
             case .postgres(let configuration):
-                let storage = try await PostgresJournal(configuration, migrates: migrates)
+                let storage = try await PostgresJournalStorage(configuration, migrates: migrates)
                 return Journal(storage, options: configured, now: { Date() })
             }
         }
@@ -88,8 +88,8 @@ struct DatabaseOptions: ParsableArguments {
         let location = try location
         return try await reachable { () async throws(JournalError) in
             switch location {
-            case .sqlite(let path): try await SQLiteJournal.migrate(path: path)
-            case .postgres(let configuration): try await PostgresJournal.migrate(configuration)
+            case .sqlite(let path): try await SQLiteJournalStorage.migrate(path: path)
+            case .postgres(let configuration): try await PostgresJournalStorage.migrate(configuration)
             }
         }
     }

@@ -53,7 +53,7 @@ struct RevenueCatCaseSender: CaseSender {
         let signature = try RevenueCatSimulator.signature(
             over: octets,
             timestamp: String(delivery.now / 1000),
-            secrets: [Secret(Self.secret)]
+            secrets: [SecretBytes(Self.secret)]
         )
         let headers = JSONMembers([
             ("Content-Type", "application/json"), ("Authorization", .string(Self.authorization)),
@@ -73,7 +73,7 @@ struct StripeCaseSender: CaseSender {
         let header = try StripeSimulator.header(
             octets,
             timestamp: String(delivery.now / 1000 - 1),
-            secrets: [Secret(Self.secret)]
+            secrets: [SecretBytes(Self.secret)]
         )
         return (JSONMembers([("Stripe-Signature", .string(header))]), octets)
     }
@@ -88,7 +88,7 @@ struct StripeCaseSender: CaseSender {
             try StripeSimulator.code(
                 delivery.body.octets,
                 timestamp: String(timestamp.hasSuffix(" ") ? timestamp.dropLast() : timestamp),
-                secret: Secret(secret)
+                secret: SecretBytes(secret)
             )
         )
     }

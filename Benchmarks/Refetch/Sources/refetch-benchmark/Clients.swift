@@ -21,17 +21,19 @@ struct Target: Sendable {
     var port: Int
     var authority: String
 
-    func token(_ number: Int) -> String { "kpbgnfjmlaidhoecbeaghdfc.AO-J1OyT5mU2s9wq7Fh4Xc0Zb3Nv6Kd8Re1Lp5Ta2Wy7Qi9Uo4-\(number)" }
+    func token(_ number: Int) -> String {
+        "kpbgnfjmlaidhoecbeaghdfc.AO-J1OyT5mU2s9wq7Fh4Xc0Zb3Nv6Kd8Re1Lp5Ta2Wy7Qi9Uo4-\(number)"
+    }
 }
 
 struct Curl: RefetchClient {
     static let name = "CurlTransport"
     let target: Target
-    let transport: CurlTransport
+    let transport: CurlHTTPTransport
 
     init(_ target: Target) throws {
         self.target = target
-        transport = try CurlTransport(.init(trustRoots: .file(path: target.authority)))
+        transport = try CurlHTTPTransport(.init(trustRoots: .file(path: target.authority)))
     }
 
     func refetch(_ number: Int) async throws -> Int {
@@ -39,7 +41,8 @@ struct Curl: RefetchClient {
             host: "localhost",
             port: target.port,
             path: [
-                "androidpublisher", "v3", "applications", "com.example.lingua", "purchases", "subscriptionsv2", "tokens",
+                "androidpublisher", "v3", "applications", "com.example.lingua", "purchases", "subscriptionsv2",
+                "tokens",
                 .init(target.token(number)),
             ]
         )

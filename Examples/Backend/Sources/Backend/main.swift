@@ -12,7 +12,7 @@ import Stripe
 func setting(_ name: String) -> String { ProcessInfo.processInfo.environment[name] ?? "" }
 func file(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: name))) }
 
-let transport = try CurlTransport()
+let transport = try CurlHTTPTransport()
 let apple = try AppleAdapter(
     AppleAdapter.Configuration(
         apps: [.init(bundleID: "com.example.app", appAppleID: 1_234_567_890)],
@@ -20,7 +20,7 @@ let apple = try AppleAdapter(
         trustAnchors: AppleTrustAnchors(der: [try file("AppleRootCA-G3.cer")])
     )
 )
-let serviceAccount = try ServiceAccount(keyFile: Secret(bytes: try file("service-account.json")))
+let serviceAccount = try ServiceAccount(keyFile: SecretBytes(bytes: try file("service-account.json")))
 let tokens = try ServiceAccountTokenSource(serviceAccount, transport: transport, now: { Date() })
 let google = try GooglePlayAdapter(
     GooglePlayAdapter.Configuration(
@@ -30,14 +30,14 @@ let google = try GooglePlayAdapter(
     keys: RemoteKeySource(transport: transport),
     api: PlayDeveloperAPI(transport: transport, tokens: tokens)
 )
-let revenuecat = try RevenueCatAdapter(.init(authorizations: [Secret(setting("REVENUECAT_AUTHORIZATION"))]))
-let stripe = try StripeAdapter(.init(signingSecrets: [Secret(setting("STRIPE_SIGNING_SECRET"))]))
+let revenuecat = try RevenueCatAdapter(.init(authorizations: [SecretBytes(setting("REVENUECAT_AUTHORIZATION"))]))
+let stripe = try StripeAdapter(.init(signingSecrets: [SecretBytes(setting("STRIPE_SIGNING_SECRET"))]))
 let adapters: [String: any ProviderAdapter] = [
     "apple": apple, "google": google, "revenuecat": revenuecat, "stripe": stripe,
 ]
 
 let policy = CreditPolicy(["basic": .init(credits: 200), "pro": .init(credits: 500)])
-let journal = Journal(try await SQLiteJournal(path: "billing.sqlite"), now: { Date() })
+let journal = Journal(try await SQLiteJournalStorage(path: "billing.sqlite"), now: { Date() })
 
 let router = Router()
 router.post("hooks/:provider") { request, context -> HTTPResponse.Status in

@@ -23,7 +23,7 @@ struct AccessTokens: Sendable {
 
     private let tokens: [Token]
     /// Made anew at each start.
-    private let key: Secret
+    private let key: SecretBytes
 
     var names: [String] { tokens.map { "\($0.name) (\($0.scopes.map(\.rawValue).sorted().joined(separator: ", ")))" } }
 
@@ -36,7 +36,7 @@ struct AccessTokens: Sendable {
             )
         }
         var generator = SystemRandomNumberGenerator()
-        let key = Secret(bytes: (0..<32).map { _ in .random(in: .min ... .max, using: &generator) })
+        let key = SecretBytes(bytes: (0..<32).map { _ in .random(in: .min ... .max, using: &generator) })
         self.key = key
         tokens = try names.map { name in
             let reader = reader.scoped(to: ConfigKey(["token", name]))

@@ -33,7 +33,7 @@ public struct GatewayConfiguration: Sendable {
         /// A file of SQLite.
         case sqlite(path: String)
         /// A server of PostgreSQL.
-        case postgres(url: Secret)
+        case postgres(url: SecretBytes)
     }
 
     var host: String
@@ -54,7 +54,7 @@ public struct GatewayConfiguration: Sendable {
     /// The address that answers stores' questions about refunds.
     var refunds: Destination?
     /// The key that purchase tokens are sealed with.
-    var sealingKey: Secret?
+    var sealingKey: SecretBytes?
     var creditPolicy: CreditPolicy?
     var catalog: ProductCatalog?
 
@@ -129,7 +129,7 @@ public struct GatewayConfiguration: Sendable {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") else {
             throw SettingError("database.url", "must begin with sqlite: or postgres://")
         }
-        return .postgres(url: Secret(url))
+        return .postgres(url: SecretBytes(url))
     }
 
     private static func destination(
@@ -151,7 +151,7 @@ public struct GatewayConfiguration: Sendable {
         )
     }
 
-    private static func sealingKey(_ reader: ConfigReader) throws -> Secret? {
+    private static func sealingKey(_ reader: ConfigReader) throws -> SecretBytes? {
         if let path = reader.string(forKey: "sealing_key_file") {
             guard reader.string(forKey: "sealing_key", isSecret: true) == nil else {
                 throw SettingError("sealing_key_file", "must be left out if sealing_key is set")
@@ -163,11 +163,11 @@ public struct GatewayConfiguration: Sendable {
         return try reader.string(forKey: "sealing_key", isSecret: true).map { try sealingKey($0, "sealing_key") }
     }
 
-    private static func sealingKey(_ text: String, _ setting: String) throws -> Secret {
+    private static func sealingKey(_ text: String, _ setting: String) throws -> SecretBytes {
         guard text.utf8.count >= 32, !isPlaceholder(text) else {
             throw SettingError(setting, "must have 32 characters or more, such as `openssl rand -base64 32` prints")
         }
-        return Secret(text)
+        return SecretBytes(text)
     }
 
     /// True for a text of the example, which everyone knows.

@@ -23,7 +23,7 @@ package struct Source: Sendable {
     /// Asks the provider about single purchases; none without a key for asking.
     var questions: [any LineageQuestions] = []
     /// The App Store Server API of each app.
-    var servers: [AppStoreServer] = []
+    var servers: [AppStoreServerClient] = []
     /// The effect of revoked certificates.
     var revocation = Revocation.off
     /// Acknowledges purchases at Google Play; nil for another provider, or if the setting says so.
@@ -90,26 +90,26 @@ package struct Source: Sendable {
             return value
         }
 
-        func secret(_ setting: String) throws -> Secret? {
+        func secret(_ setting: String) throws -> SecretBytes? {
             try reader.string(forKey: ConfigKey(setting), isSecret: true).map { try secret($0, setting) }
         }
 
-        func secrets(_ setting: String) throws -> [Secret] {
+        func secrets(_ setting: String) throws -> [SecretBytes] {
             try reader.stringArray(forKey: ConfigKey(setting), isSecret: true, default: []).map {
                 try secret($0, setting)
             }
         }
 
-        private func secret(_ text: String, _ setting: String) throws -> Secret {
+        private func secret(_ text: String, _ setting: String) throws -> SecretBytes {
             guard !GatewayConfiguration.isPlaceholder(text) else {
                 throw error(setting, "is the text of the example; set your own")
             }
-            return Secret(text)
+            return SecretBytes(text)
         }
 
         /// The network, counted under the source's name.
-        func transport() throws -> any HTTPTransport {
-            MeasuredTransport(transport: try CurlTransport(), source: name)
+        func transport() throws -> any HTTPTransportProtocol {
+            MeasuredTransport(transport: try CurlHTTPTransport(), source: name)
         }
 
         func list(_ setting: String) throws -> [String] {
@@ -131,7 +131,7 @@ package struct Source: Sendable {
         let anchors =
             isPEM
             ? try AppleTrustAnchors(pem: String(decoding: roots, as: UTF8.self)) : try AppleTrustAnchors(der: [roots])
-        let environments = try settings.list("environments").map { name -> AppStoreServer.Environment in
+        let environments = try settings.list("environments").map { name -> AppStoreServerClient.Environment in
             switch name {
             case "production": .production
             case "sandbox": .sandbox
@@ -158,14 +158,14 @@ package struct Source: Sendable {
         let key = try AppStoreServerKey(
             issuerID: try settings.required("issuer_id"),
             keyID: try settings.required("key_id"),
-            privateKey: Secret(bytes: try settings.file("key_file"))
+            privateKey: SecretBytes(bytes: try settings.file("key_file"))
         )
         let transport = try settings.transport()
         let isReleased = settings.reader.bool(forKey: "is_released", default: true)
         let servers = try identifiers.map { identifier in
-            var asking = AppStoreServer.Configuration(key: key, bundleID: identifier, environments: environments)
+            var asking = AppStoreServerClient.Configuration(key: key, bundleID: identifier, environments: environments)
             asking.isReleased = isReleased
-            return try AppStoreServer(asking, adapter: adapter, transport: transport, now: { Date() })
+            return try AppStoreServerClient(asking, adapter: adapter, transport: transport, now: { Date() })
         }
         let background = servers.map { server in
             var server = server
@@ -194,7 +194,7 @@ package struct Source: Sendable {
 
     private static func google(_ settings: Settings) throws -> Source {
         let transport = try settings.transport()
-        let account = try ServiceAccount(keyFile: Secret(bytes: try settings.file("service_account_key_file")))
+        let account = try ServiceAccount(keyFile: SecretBytes(bytes: try settings.file("service_account_key_file")))
         let api = try PlayDeveloperAPI(
             transport: transport,
             tokens: ServiceAccountTokenSource(account, transport: transport, now: { Date() })

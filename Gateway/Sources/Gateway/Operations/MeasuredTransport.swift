@@ -3,8 +3,8 @@ import HTTPTransport
 import Metrics
 
 /// Counts the questions to a provider by their result, and measures how long answers take.
-struct MeasuredTransport: HTTPTransport {
-    let transport: any HTTPTransport
+struct MeasuredTransport: HTTPTransportProtocol {
+    let transport: any HTTPTransportProtocol
     let source: String
     /// Nil for the process's own metrics.
     var factory: (any MetricsFactory)?

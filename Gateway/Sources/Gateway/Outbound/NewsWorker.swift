@@ -13,7 +13,7 @@ struct NewsWorker: Service {
 
     let journal: Journal
     let destination: GatewayConfiguration.Destination
-    let transport: any HTTPTransport
+    let transport: any HTTPTransportProtocol
     let metrics: GatewayMetrics
     let logger: Logger
     let now: @Sendable () -> Date

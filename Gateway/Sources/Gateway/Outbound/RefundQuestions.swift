@@ -11,9 +11,9 @@ struct RefundQuestions: OwedAnswers {
     /// How long your backend has for an answer.
     private static let timeout: Duration = .seconds(15)
 
-    let server: AppStoreServer
+    let server: AppStoreServerClient
     let destination: GatewayConfiguration.Destination
-    let transport: any HTTPTransport
+    let transport: any HTTPTransportProtocol
     let metrics: GatewayMetrics
     let now: @Sendable () -> Date
 

@@ -12,14 +12,14 @@ enum Base64 {
 /// The headers that prove the gateway's requests to a receiver: Standard Webhooks 1.0, with a symmetric key
 /// (<https://www.standardwebhooks.com>).
 struct WebhookSignature: Sendable {
-    private let key: Secret
+    private let key: SecretBytes
 
     /// - Throws: ``SettingError`` for a secret that is not `whsec_` and 24 to 64 bytes in base64.
     init(secret text: String, of setting: String = "news.secret") throws {
         guard text.hasPrefix("whsec_"), let bytes = Base64.decode(String(text.dropFirst(6))),
             (24...64).contains(bytes.count)
         else { throw SettingError(setting, "must be whsec_ and 24 to 64 random bytes in base64") }
-        key = Secret(bytes: bytes)
+        key = SecretBytes(bytes: bytes)
     }
 
     /// `webhook-id`, `webhook-timestamp` and `webhook-signature`.

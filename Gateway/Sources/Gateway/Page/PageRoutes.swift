@@ -53,7 +53,7 @@ struct PageRoutes: Sendable {
         deliveries: ReportTable? = nil
     ) -> Response {
         Self.page(
-            CustomerReport(lines, at: time).html(
+            CustomerReportPage(lines, at: time).html(
                 title: title,
                 search: .init(action: "/", query: query),
                 notice: notice,
@@ -102,7 +102,7 @@ struct PageRoutes: Sendable {
 
     static func page(_ text: String) -> Response {
         var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
-        if let policy { headers[policy] = CustomerReport.contentSecurityPolicy }
+        if let policy { headers[policy] = CustomerReportPage.contentSecurityPolicy }
         if let options { headers[options] = "nosniff" }
         if let referrer { headers[referrer] = "no-referrer" }
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))

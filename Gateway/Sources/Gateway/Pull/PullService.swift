@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// The subscription that a source pulls from, and its credentials.
 struct PullSettings: Sendable {
     var configuration: PullWorker.Configuration
-    var transport: any HTTPTransport
+    var transport: any HTTPTransportProtocol
     /// Nil for an emulator, which is sent no token.
     var tokens: (any AccessTokenSource)?
 }

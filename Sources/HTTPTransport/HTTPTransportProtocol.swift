@@ -1,7 +1,7 @@
 /// Sends one HTTPS request and gives back the whole answer.
 ///
 /// This is all that an API client here knows of the network, so that a backend can put its own client behind it.
-public protocol HTTPTransport: Sendable {
+public protocol HTTPTransportProtocol: Sendable {
     /// Sends `request` once and waits for the complete answer, whatever its status is.
     ///
     /// A conforming type verifies the server's certificate and name, follows no redirect, keeps no cookie, and keeps

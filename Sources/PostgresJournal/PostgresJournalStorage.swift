@@ -4,12 +4,12 @@ public import LifecycleJournal
 /// A journal's rows in PostgreSQL, over the system's libpq. Any number of processes may share one database.
 ///
 /// Put no pooler before it that gives the statements of one connection to several, unless it keeps prepared statements.
-public final class PostgresJournal: JournalStorage {
+public final class PostgresJournalStorage: JournalStorage {
     /// Where the database is, and how patient to be.
     public struct Configuration: Sendable {
         /// A connection URL.
         struct Address: Sendable {
-            let secret: Secret
+            let secret: SecretBytes
             var text: String { String(decoding: secret.bytes, as: UTF8.self) }
         }
 
@@ -33,7 +33,7 @@ public final class PostgresJournal: JournalStorage {
         /// - Parameter url: `postgresql://user:password@host:port/database?…`, as libpq takes it
         ///   (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING). It is never shown. What it leaves out,
         ///   libpq takes from its own environment variables.
-        public init(url: Secret) { self.url = Address(secret: url) }
+        public init(url: SecretBytes) { self.url = Address(secret: url) }
     }
 
     private let pool: Pool

@@ -1,6 +1,6 @@
 public import LifecycleEvents
 
-extension Story {
+extension CustomerStory {
     /// The providers that stories are played on.
     public static let providers = Provider.adapted
 
@@ -18,7 +18,7 @@ extension Story {
     }
 }
 
-extension Story.Act {
+extension CustomerStory.Act {
     /// Its name, in words.
     public var name: String {
         switch self {

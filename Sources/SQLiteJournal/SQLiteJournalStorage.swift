@@ -4,7 +4,7 @@ public import LifecycleJournal
 ///
 /// Writes are on the disk before a call returns. Writers of one process share their waits for the disk; several
 /// processes may use one file on a local disk, one of them writing at a time. Never put the file on a network share.
-public final class SQLiteJournal: JournalStorage {
+public final class SQLiteJournalStorage: JournalStorage {
     private let writer: Connection
     private let reader: Connection
 

@@ -13,7 +13,7 @@ public import LifecycleEvents
 /// Share one value among all workers of a process.
 ///
 /// Apple's documentation: <https://developer.apple.com/documentation/appstoreserverapi>.
-public struct AppStoreServer: Sendable {
+public struct AppStoreServerClient: Sendable {
     /// Which of Apple's servers is asked. There is none for Xcode.
     public enum Environment: Hashable, Sendable, CaseIterable {
         /// The App Store.
@@ -97,7 +97,7 @@ public struct AppStoreServer: Sendable {
     public init(
         _ configuration: Configuration,
         adapter: AppleAdapter,
-        transport: any HTTPTransport,
+        transport: any HTTPTransportProtocol,
         clock: any Clock<Duration> = ContinuousClock(),
         now: @escaping @Sendable () -> Date
     ) throws(ConfigurationError) {
@@ -124,7 +124,7 @@ public struct AppStoreServer: Sendable {
     }
 }
 
-extension AppStoreServer {
+extension AppStoreServerClient {
     /// A request before it is addressed to a server.
     struct Call {
         var endpoint: Endpoint
@@ -180,7 +180,7 @@ extension AppStoreServer {
     private func request(
         _ call: Call,
         _ base: HTTPSURL,
-        token: Secret
+        token: SecretBytes
     ) throws(HTTPTransportError) -> HTTPTransportRequest {
         var request = try HTTPTransportRequest(
             call.method,

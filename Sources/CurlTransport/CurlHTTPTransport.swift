@@ -6,7 +6,7 @@ public import HTTPTransport
 /// host, and to a responder that a certificate names for its status), no redirect is followed, no cookie, `.netrc` or proxy variable is looked at. Connections are kept and reused, and HTTP/2 carries many requests on
 /// one; none is begun on a connection that has left another without an answer in time, or has brought nothing while requests
 /// that were canceled have waited on it for a second. Make one transport for a process and share it.
-public final class CurlTransport: HTTPTransport {
+public final class CurlHTTPTransport: HTTPTransportProtocol {
     private let loop: TransferLoop
 
     /// Starts the transport.

@@ -1,5 +1,5 @@
 /// Octets that must never be shown: they print as `<redacted>`, in descriptions, debug output and mirrors alike.
-public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct SecretBytes: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package let bytes: [UInt8]
 
     /// Keeps the UTF-8 octets of `text`, as they are.

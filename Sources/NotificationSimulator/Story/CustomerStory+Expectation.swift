@@ -1,7 +1,7 @@
 import FoundationEssentials
 public import LifecycleEvents
 
-extension Story {
+extension CustomerStory {
     /// The expected outcome of a step at a provider.
     public struct Expectation: Sendable, Hashable {
         /// Which step, from 0 on.
@@ -22,14 +22,14 @@ extension Story {
     }
 }
 
-extension Story.Expectation {
+extension CustomerStory.Expectation {
     /// The outcome of a scene, in the provider's wording if that differs.
     init(_ scene: Plot.Scene, _ wording: Plot.Scene.Wording?) {
         self.init(step: scene.step, kinds: wording?.kinds ?? scene.act.kinds, difference: wording?.why)
     }
 }
 
-extension Story.Act {
+extension CustomerStory.Act {
     /// The expected outcome of the act, unless a provider documents another.
     public var kinds: [LifecycleEvent.Kind] {
         switch self {

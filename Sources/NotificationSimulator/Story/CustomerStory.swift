@@ -3,7 +3,7 @@
 /// A story knows no provider. Each simulator plays it in its provider's notifications, or refuses with
 /// ``SimulatorError/Reason/notOffered(by:)`` if its provider has no such act. Times are virtual: they follow from the
 /// start of the story, and no clock is read.
-public struct Story: Sendable, Hashable {
+public struct CustomerStory: Sendable, Hashable {
     /// A stable name, such as `trial-converts`.
     public let id: String
     /// One sentence about it.
@@ -237,7 +237,7 @@ public struct Story: Sendable, Hashable {
     }
 }
 
-extension Story.Item {
+extension CustomerStory.Item {
     /// The price in thousandths of a US dollar.
     package var price: Int64 {
         switch self {
@@ -247,7 +247,7 @@ extension Story.Item {
     }
 }
 
-extension Story.Offer {
+extension CustomerStory.Offer {
     /// The price of the first period, in thousandths of a US dollar.
     package var price: Int64 {
         switch self {
@@ -257,7 +257,7 @@ extension Story.Offer {
     }
 
     /// How long it lasts.
-    package var period: Story.Plan.Period {
+    package var period: CustomerStory.Plan.Period {
         switch self {
         case .freeWeek: .days(7)
         case .cheapMonth: .months(1)

@@ -2,7 +2,7 @@ import FoundationEssentials
 public import Normalizer
 import SignatureCore
 
-extension CustomerReport {
+extension CustomerReportPage {
     /// A search field, for a page that is served: its address, and the searched text.
     public struct Search: Sendable {
         /// The address that the form asks.

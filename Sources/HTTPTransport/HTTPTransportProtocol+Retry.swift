@@ -1,4 +1,4 @@
-extension HTTPTransport {
+extension HTTPTransportProtocol {
     /// Sends `request` until an outcome is final by `policy`, and gives back that outcome.
     ///
     /// Each attempt has the request's own time-out, shortened to the rest of the policy's deadline. Waits are taken on

@@ -1,6 +1,6 @@
-extension Story {
+extension CustomerStory {
     /// A whole life: trial, conversion, renewal, a failed charge with grace, recovery, upgrade, refund, expiry.
-    public static let life = Story(
+    public static let life = CustomerStory(
         "life",
         "Trial, conversion, renewal, failed charge with grace, recovery, upgrade, refund of the past, cancellation, end.",
         [
@@ -17,25 +17,25 @@ extension Story {
     )
 
     /// Every story, the whole life first.
-    public static let all: [Story] =
+    public static let all: [CustomerStory] =
         [life] + purchases + renewals + trouble + changes + money + oneTime + others
 
     /// The story of that name.
-    public static func named(_ id: String) -> Story? { all.first { $0.id == id } }
+    public static func named(_ id: String) -> CustomerStory? { all.first { $0.id == id } }
 
     private static let bought = Step(.after(.zero), .subscribe(.proMonthly))
     private static let boughtBasic = Step(.after(.zero), .subscribe(.basicMonthly))
     private static let renewed = Step(.atPeriodEnd, .renew)
     private static let ended = Step(.atPeriodEnd, .expire(.customer))
 
-    private static let purchases: [Story] = [
-        Story("initial-purchase", "A first subscription without an offer.", [bought]),
-        Story(
+    private static let purchases: [CustomerStory] = [
+        CustomerStory("initial-purchase", "A first subscription without an offer.", [bought]),
+        CustomerStory(
             "trial-converts",
             "A free week turns into a paid month.",
             [Step(.after(.zero), .subscribe(.proMonthly, offer: .freeWeek)), renewed]
         ),
-        Story(
+        CustomerStory(
             "trial-canceled",
             "A free week is canceled on its third day, and ends.",
             [
@@ -43,7 +43,7 @@ extension Story {
                 Step(.after(.days(2)), .cancel), ended,
             ]
         ),
-        Story(
+        CustomerStory(
             "trial-canceled-late",
             "A free week is canceled in its last hour, too late for the first charge.",
             [
@@ -52,12 +52,12 @@ extension Story {
                 Step(.atPeriodEnd, .renewAfterCancel), ended,
             ]
         ),
-        Story(
+        CustomerStory(
             "introductory-converts",
             "A cheap first month turns into a regular one.",
             [Step(.after(.zero), .subscribe(.proMonthly, offer: .cheapMonth)), renewed]
         ),
-        Story(
+        CustomerStory(
             "pending-completed",
             "A purchase waits for its payment, and is paid.",
             [
@@ -65,7 +65,7 @@ extension Story {
                 Step(.after(.hours(20)), .completePayment),
             ]
         ),
-        Story(
+        CustomerStory(
             "pending-canceled",
             "A purchase waits for its payment, which never comes.",
             [
@@ -73,7 +73,7 @@ extension Story {
                 Step(.after(.hours(23)), .abandonPayment),
             ]
         ),
-        Story(
+        CustomerStory(
             "resubscribe",
             "The customer leaves, and comes back a month later.",
             [
@@ -83,24 +83,24 @@ extension Story {
         ),
     ]
 
-    private static let renewals: [Story] = [
-        Story("renewals", "Three renewals, through a February.", [boughtBasic, renewed, renewed, renewed]),
-        Story(
+    private static let renewals: [CustomerStory] = [
+        CustomerStory("renewals", "Three renewals, through a February.", [boughtBasic, renewed, renewed, renewed]),
+        CustomerStory(
             "early-renewal",
             "A renewal is charged some hours before its period begins.",
             [boughtBasic, Step(.beforePeriodEnd(.hours(5)), .renewEarly), renewed]
         ),
-        Story(
+        CustomerStory(
             "cancel-expire",
             "The customer turns renewal off, and access lasts to the end of the period.",
             [bought, Step(.after(.days(20)), .cancel), ended]
         ),
-        Story(
+        CustomerStory(
             "uncancel",
             "The customer turns renewal off and on again.",
             [bought, Step(.after(.days(20)), .cancel), Step(.after(.days(1)), .uncancel), renewed]
         ),
-        Story(
+        CustomerStory(
             "pause",
             "A subscription is paused for a month, and goes on.",
             [
@@ -108,12 +108,12 @@ extension Story {
                 Step(.after(.days(30)), .resume),
             ]
         ),
-        Story(
+        CustomerStory(
             "extension",
             "The developer gives a fortnight.",
             [boughtBasic, Step(.after(.days(10)), .extend(days: 14)), renewed]
         ),
-        Story(
+        CustomerStory(
             "top-up",
             "Thirty days paid in advance are topped up, and run out.",
             [
@@ -121,7 +121,7 @@ extension Story {
                 Step(.atPeriodEnd, .expire(.ranOut)),
             ]
         ),
-        Story(
+        CustomerStory(
             "commitment-canceled",
             "A subscription by instalments is canceled while payments remain.",
             [
@@ -131,13 +131,13 @@ extension Story {
         ),
     ]
 
-    private static let trouble: [Story] = [
-        Story(
+    private static let trouble: [CustomerStory] = [
+        CustomerStory(
             "grace-recovers",
             "A charge fails, and succeeds within the grace period.",
             [boughtBasic, Step(.atPeriodEnd, .failCharge(grace: .days(16))), Step(.after(.days(4)), .recover)]
         ),
-        Story(
+        CustomerStory(
             "grace-lapses",
             "A charge fails, the grace period ends, and a late payment brings access back.",
             [
@@ -145,7 +145,7 @@ extension Story {
                 Step(.after(.days(9)), .recover),
             ]
         ),
-        Story(
+        CustomerStory(
             "grace-expires",
             "A charge fails, and neither grace nor patience brings a payment.",
             [
@@ -153,12 +153,12 @@ extension Story {
                 Step(.atGraceEnd, .expire(.billing)),
             ]
         ),
-        Story(
+        CustomerStory(
             "hold-recovers",
             "A charge fails without grace, and succeeds days later.",
             [boughtBasic, Step(.atPeriodEnd, .failCharge(grace: nil)), Step(.after(.days(6)), .recover)]
         ),
-        Story(
+        CustomerStory(
             "hold-expires",
             "A charge fails without grace, and never succeeds.",
             [
@@ -168,18 +168,18 @@ extension Story {
         ),
     ]
 
-    private static let changes: [Story] = [
-        Story(
+    private static let changes: [CustomerStory] = [
+        CustomerStory(
             "upgrade",
             "A change to a higher level, in effect at once.",
             [boughtBasic, Step(.after(.days(12)), .upgrade(.proMonthly)), renewed]
         ),
-        Story(
+        CustomerStory(
             "downgrade",
             "A change to a lower level, in effect with the next period.",
             [bought, Step(.after(.days(12)), .downgrade(.basicMonthly)), renewed, renewed]
         ),
-        Story(
+        CustomerStory(
             "downgrade-withdrawn",
             "A change to a lower level that the customer thinks better of.",
             [
@@ -187,19 +187,19 @@ extension Story {
                 Step(.after(.days(2)), .withdrawDowngrade), renewed,
             ]
         ),
-        Story(
+        CustomerStory(
             "crossgrade",
             "From a month to a year of the same level.",
             [bought, Step(.after(.days(12)), .crossgrade(.proYearly))]
         ),
-        Story(
+        CustomerStory(
             "price-raised",
             "A price rises without asking, and is charged.",
             [
                 boughtBasic, Step(.after(.days(5)), .raisePrice(to: 5990, needsConsent: false)), renewed,
             ]
         ),
-        Story(
+        CustomerStory(
             "price-accepted",
             "A price rises that needs consent, and gets it.",
             [
@@ -207,7 +207,7 @@ extension Story {
                 Step(.after(.days(5)), .acceptPrice), renewed,
             ]
         ),
-        Story(
+        CustomerStory(
             "price-declined",
             "A price rises that needs consent, and gets no answer.",
             [
@@ -217,56 +217,56 @@ extension Story {
         ),
     ]
 
-    private static let money: [Story] = [
-        Story(
+    private static let money: [CustomerStory] = [
+        CustomerStory(
             "refund",
             "The current period is refunded, and access ends.",
             [bought, Step(.after(.days(3)), .refund(.latest))]
         ),
-        Story(
+        CustomerStory(
             "refund-past",
             "A past period is refunded while the current one goes on.",
             [bought, renewed, Step(.after(.days(5)), .refund(.previous)), renewed]
         ),
-        Story(
+        CustomerStory(
             "refund-part",
             "Half of the money for the current period goes back.",
             [bought, Step(.after(.days(15)), .refund(.latest, .half))]
         ),
-        Story(
+        CustomerStory(
             "refund-reversed",
             "The current period is refunded, and the refund undone.",
             [bought, Step(.after(.days(3)), .refund(.latest)), Step(.after(.days(4)), .reverseRefund)]
         ),
-        Story(
+        CustomerStory(
             "refund-declined",
             "The customer asks for a refund, and does not get it.",
             [bought, Step(.after(.days(2)), .requestRefund), Step(.after(.days(1)), .declineRefund)]
         ),
-        Story(
+        CustomerStory(
             "chargeback-lost",
             "The customer's bank takes a charge back, and keeps it.",
             [bought, Step(.after(.days(6)), .disputeCharge), Step(.after(.days(9)), .loseDispute)]
         ),
-        Story(
+        CustomerStory(
             "chargeback-won",
             "The customer's bank takes a charge back, and gives it up.",
             [bought, Step(.after(.days(6)), .disputeCharge), Step(.after(.days(9)), .winDispute)]
         ),
     ]
 
-    private static let oneTime: [Story] = [
-        Story("consumable", "Coins are bought.", [Step(.after(.zero), .buy(.coins, quantity: 3))]),
-        Story(
+    private static let oneTime: [CustomerStory] = [
+        CustomerStory("consumable", "Coins are bought.", [Step(.after(.zero), .buy(.coins, quantity: 3))]),
+        CustomerStory(
             "consumable-refunded",
             "Coins are bought, and refunded.",
             [Step(.after(.zero), .buy(.coins, quantity: 3)), Step(.after(.days(1)), .refund(.latest))]
         ),
-        Story("lifetime", "Something is bought for good.", [Step(.after(.zero), .buy(.lifetime))]),
+        CustomerStory("lifetime", "Something is bought for good.", [Step(.after(.zero), .buy(.lifetime))]),
     ]
 
-    private static let others: [Story] = [
-        Story(
+    private static let others: [CustomerStory] = [
+        CustomerStory(
             "family",
             "A family member shares a subscription, and stops.",
             [
@@ -274,12 +274,12 @@ extension Story {
                 Step(.after(.days(100)), .stopSharing),
             ]
         ),
-        Story(
+        CustomerStory(
             "transfer",
             "A purchase moves to another account, and renews there.",
             [bought, Step(.after(.days(9)), .transfer), renewed]
         ),
-        Story("test", "The developer asks for a test notification.", [Step(.after(.zero), .test)]),
+        CustomerStory("test", "The developer asks for a test notification.", [Step(.after(.zero), .test)]),
     ]
 }
 

@@ -7,11 +7,11 @@ public import Normalizer
 /// from elsewhere; serve it with ``contentSecurityPolicy``.
 ///
 /// ```swift
-/// let report = CustomerReport(lines, at: now)
-/// response.headers["Content-Security-Policy"] = CustomerReport.contentSecurityPolicy
+/// let report = CustomerReportPage(lines, at: now)
+/// response.headers["Content-Security-Policy"] = CustomerReportPage.contentSecurityPolicy
 /// response.body = report.html(title: "Customer 42")
 /// ```
-public struct CustomerReport: Sendable {
+public struct CustomerReportPage: Sendable {
     /// One purchase: lineages that are linked are one.
     public struct Purchase: Sendable {
         /// Its state.
