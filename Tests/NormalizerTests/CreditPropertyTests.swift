@@ -9,7 +9,7 @@ struct CreditPropertyTests {
     private static let python = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":")
         .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    private static let lives: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 20_000 : 2000
+    private static let lives: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 20_000 : 1000
 
     @Test(
         "another program, written from the documentation, reckons the same",

@@ -8,7 +8,7 @@ import Testing
 @Suite("Truth")
 struct TruthTests {
     /// A few lives in the ordinary run, many in the long one.
-    static let count: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 400 : 4
+    static let count: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 400 : 2
 
     @Test("access, product, renewal and credits are what the customer paid for", arguments: CustomerStory.providers)
     func walks(_ provider: Provider) async throws {
