@@ -112,6 +112,22 @@ struct OpenQuestionTests {
             open: [("grace_without_end", 721), ("charge_failed", 58 * 24 + 1)]
         ),
         Case(
+            testDescription: "the same, and a relay that knows of no grace: access stays",
+            statements: [
+                month,
+                (
+                    at: 30 * day,
+                    facts: [
+                        .billing(
+                            .init(.grace, periodStart: start, graceUntil: start + 58 * day, isGraceInferred: true)
+                        )
+                    ]
+                ),
+                (at: 30 * day + 60, facts: [.billing(.init(.suspended, periodStart: start, isPartial: true))]),
+            ],
+            open: [("grace_without_end", 721), ("charge_failed", 58 * 24 + 1)]
+        ),
+        Case(
             testDescription: "a pause that ends by itself",
             statements: [
                 month,

@@ -6,7 +6,7 @@ package struct LongestGrace: Assertable {
 
     package init(_ billing: Fact.Billing) { self.billing = billing }
 
-    package var dominance: Int { billing.statedGraceEnd.map { Int($0.millisecondsSince1970) } ?? .min }
+    package var dominance: Int { billing.graceUntil.map { Int($0.millisecondsSince1970) } ?? .min }
     package var precedence: Int { 0 }
 
     package init(from decoder: any Decoder) throws { billing = try Fact.Billing(from: decoder) }
@@ -22,16 +22,12 @@ extension SubscriptionState.Registers {
         return [longest, grace].compactMap(\.self)
             .filter { $0.value.isOfSameCharge(as: billing.value) }
             .reduce(billing) { best, other in
-                (other.value.statedGraceEnd ?? .distantPast) > (best.value.statedGraceEnd ?? .distantPast)
-                    ? other : best
+                (other.value.graceUntil ?? .distantPast) > (best.value.graceUntil ?? .distantPast) ? other : best
             }
     }
 }
 
 extension Fact.Billing {
-    /// The end of the grace period, if the store states it.
-    var statedGraceEnd: Date? { isGraceInferred ? nil : graceUntil }
-
     /// True if both are about the renewal of one period.
     fileprivate func isOfSameCharge(as other: Self) -> Bool {
         guard let start = periodStart?.millisecondsSince1970, let otherStart = other.periodStart?.millisecondsSince1970

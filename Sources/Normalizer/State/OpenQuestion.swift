@@ -73,8 +73,8 @@ extension SubscriptionState {
             questions.append((newest.start.addingClamped(Self.minute), .renewalCheck))
         }
         questions += unsettledEnd(timeline)
-        if let billing = billing(timeline), billing.value.status == .grace, billing.value.statedGraceEnd == nil,
-            timeline.newest?.cut == nil
+        if let billing = billing(timeline), billing.value.status == .grace,
+            billing.value.graceUntil == nil || billing.value.isGraceInferred, timeline.newest?.cut == nil
         {
             questions.append((billing.by.milliseconds.addingClamped(Self.hour), .graceWithoutEnd))
         }
