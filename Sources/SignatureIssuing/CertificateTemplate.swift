@@ -67,7 +67,7 @@ package struct CertificateTemplate: Sendable {
     /// The certificate in DER.
     package func certificate(for key: SigningKey, signedBy issuer: SigningKey) throws(SignatureError) -> [UInt8] {
         let purpose = "certificate \(serialNumber) \(subject) \(self.issuer) \(key.algorithm)"
-        return try DeterministicLibrary.withEntropy(from: issuer.seed, for: purpose, count: 4096) {
+        return try DeterministicLibrary.withEntropy(from: issuer.seed, for: purpose) {
             (library) throws(SignatureError) in
             let certificate = try unsafe Owned<CertificateObject>(
                 X509_new_ex(library.pointer, nil),
@@ -83,7 +83,7 @@ package struct CertificateTemplate: Sendable {
                     digest,
                     library.pointer,
                     nil,
-                    issuer.object.pointer,
+                    issuer.pointer,
                     nil
                 ) == 1,
                 unsafe X509_sign_ctx(certificate.pointer, context.pointer) > 0
@@ -107,7 +107,7 @@ package struct CertificateTemplate: Sendable {
             unsafe X509_set_issuer_name(certificate.pointer, issuerName.pointer) == 1,
             unsafe ASN1_TIME_set(X509_getm_notBefore(certificate.pointer), Int(notBefore / 1000)) != nil,
             unsafe ASN1_TIME_set(X509_getm_notAfter(certificate.pointer), Int(notAfter / 1000)) != nil,
-            unsafe X509_set_pubkey(certificate.pointer, key.object.pointer) == 1
+            unsafe X509_set_pubkey(certificate.pointer, key.pointer) == 1
         else {
             throw .openSSL(.internalFailure, "certificate not filled")
         }

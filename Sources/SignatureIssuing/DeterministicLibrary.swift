@@ -29,7 +29,7 @@ enum DeterministicLibrary {
     static func withEntropy<Value>(
         from seed: Seed,
         for purpose: String,
-        count: Int,
+        count: Int = 4096,
         _ operation: (Context) throws(SignatureError) -> Value
     ) throws(SignatureError) -> Value where Value: ~Copyable {
         let context = try context.get()
@@ -68,14 +68,15 @@ package struct Seed: Sendable, Hashable {
 
     /// As many octets as asked for: SHA-256 over seed, purpose and a running number.
     func octets(for purpose: String, count: Int) -> [UInt8] {
-        let seedDigest = SHA256.hash(octets.span).bytes
-        let purposeDigest = SHA256.hash(purpose.utf8.span).bytes
+        var block = SHA256.hash(octets.span).bytes + SHA256.hash(purpose.utf8.span).bytes
+        let digestCount = block.count
+        block += [UInt8](repeating: 0, count: 8)
         var expanded: [UInt8] = []
         expanded.reserveCapacity(count + 32)
         var number: UInt64 = 0
         while expanded.count < count {
-            let counter = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-            expanded += SHA256.hash((seedDigest + purposeDigest + counter).span).bytes
+            for place in 0..<8 { block[digestCount + place] = UInt8(truncatingIfNeeded: number >> (8 * place)) }
+            expanded += SHA256.hash(block.span).bytes
             number += 1
         }
         return expanded

@@ -17,7 +17,7 @@ package final class SigningKey: Sendable {
 
     package let algorithm: Algorithm
     let seed: Seed
-    let object: Owned<KeyObject>
+    private let key: DerivedKey
     private let label: String
 
     /// - Parameter label: distinguishes the keys of one seed.
@@ -25,32 +25,11 @@ package final class SigningKey: Sendable {
         self.algorithm = algorithm
         self.seed = seed
         self.label = label
-        let (name, parameters, entropy) = algorithm.generation
-        // Both encodings of a P-256 key get the same point, for attacks that swap one for the other.
-        let kind = algorithm == .p256ExplicitParameters ? Algorithm.p256 : algorithm
-        object = try DeterministicLibrary.withEntropy(
-            from: seed,
-            for: "key \(kind) \(label)",
-            count: entropy
-        ) { (library) throws(SignatureError) -> Owned<KeyObject> in
-            let context = try unsafe Owned<KeyContextObject>(
-                EVP_PKEY_CTX_new_from_name(library.pointer, name, nil),
-                "libcrypto offers no \(name)"
-            )
-            guard unsafe EVP_PKEY_keygen_init(context.pointer) == 1 else {
-                throw .openSSL(.internalFailure, "\(name) key generation not started")
-            }
-            let parameters = Parameters(parameters)
-            guard unsafe EVP_PKEY_CTX_set_params(context.pointer, parameters.pointer) == 1 else {
-                throw .openSSL(.internalFailure, "\(name) parameters not set")
-            }
-            var key: OpaquePointer? = nil
-            guard unsafe EVP_PKEY_generate(context.pointer, &key) == 1 else {
-                throw .openSSL(.internalFailure, "\(name) key not generated")
-            }
-            return try unsafe Owned(key, "\(name) key not generated")
-        }
+        key = try DerivedKey.of(algorithm, seed, label: label)
     }
+
+    /// Valid as long as this key lives.
+    var pointer: OpaquePointer { unsafe key.object.pointer }
 
     /// r‖s over the SHA-256 of the message (RFC 7518 §3.4).
     package func es256(_ message: [UInt8]) throws(SignatureError) -> [UInt8] {
@@ -65,15 +44,15 @@ package final class SigningKey: Sendable {
     /// libcrypto's default signature, over SHA-256: DER for EC keys.
     package func signature(over message: [UInt8]) throws(SignatureError) -> [UInt8] {
         let purpose = "signature \(label) \(SHA256.hash(message.span).hexadecimal)"
-        return try DeterministicLibrary.withEntropy(from: seed, for: purpose, count: 4096) {
+        return try DeterministicLibrary.withEntropy(from: seed, for: purpose) {
             (library) throws(SignatureError) in
-            try unsafe object.signature(over: message.span, in: library.pointer)
+            try unsafe key.object.signature(over: message.span, in: library.pointer)
         }
     }
 
     /// The encoded SubjectPublicKeyInfo.
     package func publicKeyInfo() throws(SignatureError) -> [UInt8] {
-        let key = unsafe object.pointer
+        let key = unsafe pointer
         return try unsafe encoded("public key") { unsafe i2d_PUBKEY(key, $0) }
     }
 
@@ -82,7 +61,7 @@ package final class SigningKey: Sendable {
         var point = [UInt8](repeating: 0, count: 256)
         var count = 0
         var span = point.mutableSpan
-        let key = unsafe object.pointer
+        let key = unsafe pointer
         let found = unsafe span.withUnsafeMutableBufferPointer { buffer in
             unsafe EVP_PKEY_get_octet_string_param(
                 key,
@@ -103,18 +82,18 @@ package final class SigningKey: Sendable {
 
     /// The private key as stores hand it out: PKCS #8 in PEM.
     package func privatePEM() throws(SignatureError) -> [UInt8] {
-        let key = unsafe object.pointer
+        let key = unsafe pointer
         return try unsafe text { unsafe PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) }
     }
 
     package func publicPEM() throws(SignatureError) -> [UInt8] {
-        let key = unsafe object.pointer
+        let key = unsafe pointer
         return try unsafe text { unsafe PEM_write_bio_PUBKEY($0, key) }
     }
 
     private func integer(_ name: String) throws(SignatureError) -> [UInt8] {
         var number: OpaquePointer? = nil
-        guard unsafe EVP_PKEY_get_bn_param(object.pointer, name, &number) == 1 else {
+        guard unsafe EVP_PKEY_get_bn_param(pointer, name, &number) == 1 else {
             throw .openSSL(.key, "key has no \(name)")
         }
         let owned = try unsafe Owned<BigNumberObject>(number, "key has no \(name)")
@@ -131,28 +110,5 @@ package final class SigningKey: Sendable {
         var start: UnsafeMutablePointer<CChar>? = nil
         let count = unsafe lifecycle_BIO_get_mem_data(file.pointer, &start)
         return unsafe UnsafeBufferPointer(start: start, count: max(count, 0)).map { UInt8(bitPattern: $0) }
-    }
-}
-
-extension SigningKey.Algorithm {
-    /// Name, parameters, and how many random octets are more than enough.
-    fileprivate var generation: (name: String, parameters: KeyValuePairs<String, Parameters.Value>, entropy: Int) {
-        switch self {
-        case .p256: ("EC", [OSSL_PKEY_PARAM_GROUP_NAME: .text("prime256v1")], 4096)
-        case .p256ExplicitParameters:
-            (
-                "EC",
-                [
-                    OSSL_PKEY_PARAM_GROUP_NAME: .text("prime256v1"),
-                    OSSL_PKEY_PARAM_EC_ENCODING: .text("explicit"),
-                ], 4096
-            )
-        case .p384: ("EC", [OSSL_PKEY_PARAM_GROUP_NAME: .text("secp384r1")], 4096)
-        case .secp256k1: ("EC", [OSSL_PKEY_PARAM_GROUP_NAME: .text("secp256k1")], 4096)
-        case .brainpoolP256r1: ("EC", [OSSL_PKEY_PARAM_GROUP_NAME: .text("brainpoolP256r1")], 4096)
-        case .rsa1024: ("RSA", [OSSL_PKEY_PARAM_RSA_BITS: .number(1024)], 1 << 20)
-        case .rsa2048: ("RSA", [OSSL_PKEY_PARAM_RSA_BITS: .number(2048)], 1 << 21)
-        case .ed25519: ("ED25519", [:], 4096)
-        }
     }
 }

@@ -52,7 +52,7 @@ package struct StatusAnswerTemplate: Sendable {
     package func answer(to request: [UInt8], by responder: Responder) throws(SignatureError) -> [UInt8] {
         let seed = responder.key.seed
         let purpose = "status \(statement) \(thisUpdate) \(SHA256.hash(request.span).hexadecimal)"
-        return try DeterministicLibrary.withEntropy(from: seed, for: purpose, count: 4096) {
+        return try DeterministicLibrary.withEntropy(from: seed, for: purpose) {
             (library) throws(SignatureError) in
             let basic = try unsafe Owned<StatusAnswerObject>(OCSP_BASICRESP_new(), "no status answer")
             try fill(basic, library)
@@ -148,7 +148,7 @@ package struct StatusAnswerTemplate: Sendable {
     ) throws(SignatureError) {
         let certificate = try Self.certificate(responder.certificate, library)
         let context = try unsafe Owned<DigestContextObject>(EVP_MD_CTX_new(), "no digest context")
-        let key = unsafe responder.key.object.pointer
+        let key = unsafe responder.key.pointer
         let flags = includesResponder ? 0 : UInt(OCSP_NOCERTS)
         guard
             unsafe EVP_DigestSignInit_ex(context.pointer, nil, "SHA256", library.pointer, nil, key, nil) == 1,
