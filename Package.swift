@@ -146,7 +146,7 @@ let package = Package(
         ),
         .target(
             name: "SignatureIssuing",
-            dependencies: ["CLifecycleOpenSSL", "SignatureCore"],
+            dependencies: ["CLifecycleOpenSSL", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         .target(

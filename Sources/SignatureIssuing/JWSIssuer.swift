@@ -1,4 +1,5 @@
 package import SignatureCore
+import WireJSON
 
 /// Writes JWS in compact serialisation (RFC 7515 §7.1).
 package enum JWSIssuer {
@@ -11,14 +12,14 @@ package enum JWSIssuer {
         type: String? = nil,
         certificates: [[UInt8]] = []
     ) -> [UInt8] {
-        var members = ["\"alg\":\(quoted(algorithm))"]
-        if let keyID { members.append("\"kid\":\(quoted(keyID))") }
-        if let type { members.append("\"typ\":\(quoted(type))") }
+        var members = JSONMembers([("alg", .string(algorithm))])
+        members.add("kid", keyID)
+        members.add("typ", type)
         if !certificates.isEmpty {
-            let entries = certificates.map { "\"\(String(decoding: Base64.encode($0.span), as: UTF8.self))\"" }
-            members.append("\"x5c\":[\(entries.joined(separator: ","))]")
+            let texts = certificates.map { JSONText.string(String(decoding: Base64.encode($0.span), as: UTF8.self)) }
+            members.append("x5c", .array(texts))
         }
-        return Array("{\(members.joined(separator: ","))}".utf8)
+        return members.bytes
     }
 
     /// An ES256 JWS.
@@ -48,19 +49,5 @@ package enum JWSIssuer {
         let input = Base64URL.encode(header.span) + [UInt8(ascii: ".")] + Base64URL.encode(payload.span)
         let signature = try sign(input)
         return input + [UInt8(ascii: ".")] + Base64URL.encode(signature.span)
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

@@ -3,6 +3,7 @@ package import FoundationEssentials
 import Normalizer
 package import NotificationSimulator
 import SignatureCore
+import WireJSON
 
 /// Stories as test vectors: the provider's deliveries and answers, and the events that must follow.
 package enum StoryVectors {

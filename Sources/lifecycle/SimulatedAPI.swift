@@ -5,6 +5,7 @@ import LoopbackServer
 import Normalizer
 import NotificationSimulator
 import StoryReceiving
+import WireJSON
 
 /// The providers' answers to look-ups, on the loopback interface: with TLS, and without.
 ///

@@ -3,6 +3,7 @@ import Foundation
 import Normalizer
 import NotificationSimulator
 import StoryReceiving
+import WireJSON
 
 /// Writes the files with which `lifecycle backfill` and its like ask simulated providers: for each a configuration as
 /// ``ProviderAccess`` reads it, and its keys.

@@ -3,6 +3,7 @@ import FoundationEssentials
 import NotificationSimulator
 import Normalizer
 import Testing
+import WireJSON
 
 /// Transactions of the Advanced Commerce API state refunds by item, and neither a type nor a percentage of their own.
 @Suite("Refunds of items")

@@ -96,7 +96,8 @@ struct AppleOwnershipTests {
             #expect(state.ownership.conflicts.isEmpty && state.contradictions.isEmpty)
             var ledger = AccountLedger()
             let applied = ([try begun()] + results).flatMap { ledger.apply($0) }
-            #expect(applied.map(\.event.event).filter { $0.kind == .transferred } == [moved])
+            let transfers = applied.map(\.event.event).filter { $0.kind == .transferred }
+            #expect(transfers == [moved])
         }
     }
 

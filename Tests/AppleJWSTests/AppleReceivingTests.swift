@@ -6,6 +6,7 @@ import SignatureIssuing
 import Testing
 
 @testable import AppleJWS
+import WireJSON
 
 @Suite("Receiving from Apple", .timeLimit(.minutes(5)))
 struct AppleReceivingTests {

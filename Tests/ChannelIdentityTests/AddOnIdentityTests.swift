@@ -4,6 +4,7 @@ import NotificationSimulator
 import ShadowComparison
 import Testing
 import VectorGenerator
+import WireJSON
 
 /// Google knows an add-on by the token, and RevenueCat by the order, each with the product.
 @Suite("Add-ons of one Play order, two channels")

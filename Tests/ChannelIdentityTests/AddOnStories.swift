@@ -1,6 +1,7 @@
 import NotificationSimulator
 import Testing
 import VectorGenerator
+import WireJSON
 
 /// A purchase of two subscriptions that are charged by one order. The product of the add-on sorts before that of the base.
 struct Bundle {

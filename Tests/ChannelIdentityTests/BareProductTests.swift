@@ -2,6 +2,7 @@ import FoundationEssentials
 import Normalizer
 import NotificationSimulator
 import Testing
+import WireJSON
 
 @Suite("Products that RevenueCat knows without their base plan")
 struct BareProductTests {

@@ -3,6 +3,7 @@ import Normalizer
 import NotificationSimulator
 import Testing
 import VectorGenerator
+import WireJSON
 
 /// Statements that the store gives no name to: identities differ, and the state knows the second for what it is.
 struct Statement: CustomTestStringConvertible {

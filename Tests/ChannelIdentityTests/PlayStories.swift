@@ -1,6 +1,7 @@
 import NotificationSimulator
 import Testing
 import VectorGenerator
+import WireJSON
 
 /// A purchase token with the order that its access rests on, in the words of both channels.
 struct Holding {

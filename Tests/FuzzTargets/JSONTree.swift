@@ -26,14 +26,30 @@ indirect enum JSONTree {
     }
 
     var bytes: [UInt8] {
+        var octets: [UInt8] = []
+        write(to: &octets)
+        return octets
+    }
+
+    private func write(to octets: inout [UInt8]) {
         switch self {
-        case .scalar(let bytes): bytes
+        case .scalar(let bytes): octets += bytes
         case .array(let elements):
-            [UInt8(ascii: "[")] + elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
+            octets.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { octets.append(UInt8(ascii: ",")) }
+                element.write(to: &octets)
+            }
+            octets.append(UInt8(ascii: "]"))
         case .object(let members):
-            [UInt8(ascii: "{")]
-                + members.map { Array("\(JSONText.quoted($0.name)):".utf8) + $0.value.bytes }
-                .joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]
+            octets.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { octets.append(UInt8(ascii: ",")) }
+                JSONText.append(quoted: member.name, to: &octets)
+                octets.append(UInt8(ascii: ":"))
+                member.value.write(to: &octets)
+            }
+            octets.append(UInt8(ascii: "}"))
         }
     }
 

@@ -6,6 +6,7 @@ import SQLiteJournal
 import Stripe
 import Synchronization
 import Testing
+import WireJSON
 
 /// A customer's life on Stripe, and an adapter that believes it.
 struct StripeLife {

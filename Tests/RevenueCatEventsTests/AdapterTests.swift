@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 @Suite("RevenueCat adapter")
 struct AdapterTests {

@@ -5,6 +5,7 @@ import Normalizer
 import NormalizerTesting
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
@@ -95,7 +96,7 @@ struct ClientTests {
         for (name, value) in changes { members[name] = value }
         return """
             {"request_date":"x","request_date_ms":\(request),"subscriber":{"original_app_user_id":"u1","entitlements":{},\
-            "subscriptions":{\(JSONText.quoted(product)):\(members.text)}}}
+            "subscriptions":{\(JSONText.string(product).text):\(members.text)}}}
             """
     }
 

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 @Suite("Stores that keep the transaction")
 struct KeptTransactionTests {

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 @Suite("Reported seconds late, and by stores that keep the transaction")
 struct LateTellingTests {

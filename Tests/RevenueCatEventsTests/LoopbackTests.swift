@@ -8,6 +8,7 @@ import NormalizerTesting
 import RevenueCatEvents
 import Synchronization
 import Testing
+import WireJSON
 
 /// RevenueCat's REST API over TLS, from the webhook to the event.
 @Suite("RevenueCat over the network", .serialized, .timeLimit(.minutes(5)))

@@ -5,6 +5,7 @@ import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 @Suite("The purchases of RevenueCat's customers, for an import")
 struct PurchaseListTests {

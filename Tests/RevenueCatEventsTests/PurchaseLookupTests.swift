@@ -5,6 +5,7 @@ import Normalizer
 import NormalizerTesting
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
@@ -59,7 +60,7 @@ struct PurchaseLookupTests {
         for (name, value) in changes { members[name] = value }
         return """
             {"request_date_ms":\(t0 + day),"subscriber":{"original_app_user_id":"u1","entitlements":\(entitlements.text),\
-            "subscriptions":{},"non_subscriptions":{\(JSONText.quoted(product)):[\(members.text)]}}}
+            "subscriptions":{},"non_subscriptions":{\(JSONText.string(product).text):[\(members.text)]}}}
             """
     }
 

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 

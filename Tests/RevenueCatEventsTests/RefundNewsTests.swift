@@ -1,6 +1,7 @@
 import NotificationSimulator
 import Normalizer
 import Testing
+import WireJSON
 
 private let t0: Int64 = 1_767_225_600_000
 private let t1: Int64 = 1_769_904_000_000

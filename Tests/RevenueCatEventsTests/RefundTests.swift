@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 /// A refund of Apple's and its reversal, which RevenueCat tells at other moments and with an expiration beside.
 @Suite("One refund, two channels")

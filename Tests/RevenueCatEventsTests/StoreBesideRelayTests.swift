@@ -4,6 +4,7 @@ import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 @Suite("The App Store beside RevenueCat: what was bought once, and periods under other names")
 struct StoreBesideRelayTests {

@@ -4,6 +4,7 @@ import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
+import WireJSON
 
 /// The same App Store story through Apple and through RevenueCat.
 @Suite("One story, two channels")

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Disputes that a bank decides twice.
 @Suite("Disputes that are won on appeal")

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Periods that are paid for before they begin (`billing_schedules`, since 2026-05-27), and such that are shorter than a full one.
 @Suite("Stripe, billed ahead or in part")

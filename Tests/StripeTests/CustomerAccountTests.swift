@@ -2,6 +2,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Since 2025-12-15 a customer can be an account of Accounts v2, and the host may know no other name of it.
 @Suite("Stripe, accounts as customers")

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Time that costs nothing, by a trial, by the merchant or by a coupon, and what of it pays out.
 @Suite("Time that costs nothing")

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Questions about a time that is past, within a period that continues: the answer is what held then.
 @Suite("Access asked for the past")

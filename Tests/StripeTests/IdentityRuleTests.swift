@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Another language derives an identity by the table in `docs/model.md`, from what an event's JSON holds.
 @Suite("Identities of Stripe's events, derived from their JSON alone")

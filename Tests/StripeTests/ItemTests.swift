@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// A subscription is a set of items: each that is paid for is a period of its own product.
 @Suite("Items of a Stripe subscription")

@@ -5,6 +5,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 @Suite("Stripe look-ups")
 struct LookupTests {

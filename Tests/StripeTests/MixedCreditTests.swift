@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Credits of a yearly plan and of a monthly item beside it, which are charged by invoices of their own.
 @Suite("Credits of items that are billed in different rhythms")

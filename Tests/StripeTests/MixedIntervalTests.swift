@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// A yearly plan with a monthly add-on, whose months roll.
 @Suite("Items that are billed in different rhythms")

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// A backend acts where a state says `applied`. Every change of a subscription has to be that once, to a state that
 /// knows what was before.

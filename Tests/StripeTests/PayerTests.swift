@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Flows as Stripe documents them, and the access and credits that who pays expects, in every order of the notifications.
 @Suite("Stripe, by what a payer expects")

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// A refund names a payment. Webhooks alone lead from there to the subscription: the invoice names the subscription, and, by the
 /// version, the payment, or another notification names both.

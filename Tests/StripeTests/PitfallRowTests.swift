@@ -5,6 +5,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// More of what published implementations get wrong, by the row that says so.
 @Suite("Stripe pitfalls by row")

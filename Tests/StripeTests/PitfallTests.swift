@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Mistakes of published implementations. Each name says which mistake is not ours.
 @Suite("Stripe pitfalls")
@@ -328,7 +329,8 @@ struct PitfallTests {
                 #expect(events.map(\.price?.money.description).allSatisfy { $0 == "9.99 USD" })
                 for order in [events, events.reversed()] {
                     var ledger = AccountLedger()
-                    #expect(order.map { ledger.apply($0).disposition }.filter { $0 == .applied }.count == 1)
+                    let applied = order.filter { ledger.apply($0).disposition == .applied }
+                    #expect(applied.count == 1)
                 }
             }
         }

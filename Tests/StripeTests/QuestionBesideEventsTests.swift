@@ -4,6 +4,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 // The effect of a question on the news and the state of events that come next to it.
 extension QuestionTests {

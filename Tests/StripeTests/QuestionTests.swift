@@ -5,6 +5,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Purchases that the host asks about by itself.
 @Suite("Stripe questions")

@@ -5,6 +5,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Flows of few subscriptions, and the periods that their customers have paid for.
 @Suite("Stripe, rare but real")

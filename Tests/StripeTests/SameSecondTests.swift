@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Stripe dates events by whole seconds, and sends several in one. What an update says was before puts them in order.
 @Suite("Several of Stripe's events in one second")

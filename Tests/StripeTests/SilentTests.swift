@@ -5,6 +5,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Notifications of types that give an event elsewhere, and here must not.
 @Suite("What Stripe says and what is not so")

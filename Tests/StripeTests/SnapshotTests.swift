@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// A subscription in an event is the whole of it: what it does not have any more is over, also where the event that said so
 /// was lost.

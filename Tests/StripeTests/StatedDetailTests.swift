@@ -5,6 +5,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Stripe's details next to the bare fact: the stage of a dispute, the reason for an end, payment by invoice, a
 /// customer's features.

@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// The terms that a sale is made under: what a coupon takes off, where it is taxed, what a change cost, who comes back.
 @Suite("Terms of a sale that Stripe states")

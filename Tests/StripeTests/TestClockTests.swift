@@ -5,6 +5,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Under a test clock the times of a subscription are the clock's. An event is created when it is made, by Stripe's own
 /// time: so its subscription may renew twice within a minute, months ahead of the event, of its signature and of receipt.

@@ -36,7 +36,7 @@ struct SharedObjects {
         var best = text(beside + (try object.object().members.map { ($0.name, $0.value.text) }))
         for (name, base) in members {
             guard let changes = try Self.changes(from: base, to: object) else { continue }
-            let candidate = text([("base", JSONText.quoted(name))] + beside + changes)
+            let candidate = text([("base", JSONText.string(name).text)] + beside + changes)
             if candidate.utf8.count < best.utf8.count { best = candidate }
         }
         return best
@@ -93,6 +93,6 @@ extension JSONValue {
     var text: String { String(decoding: rawBytes, as: UTF8.self) }
 
     static func text(of members: [(name: String, value: String)]) -> String {
-        "{\(members.map { "\(JSONText.quoted($0.name)):\($0.value)" }.joined(separator: ","))}"
+        JSONMembers(members.map { ($0.name, .raw($0.value)) }).text
     }
 }

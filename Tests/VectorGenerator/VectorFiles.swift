@@ -1,5 +1,6 @@
 package import Normalizer
 import NotificationSimulator
+import WireJSON
 
 /// Every file of `TestVectors/` that the runner takes, made again.
 package enum VectorFiles {

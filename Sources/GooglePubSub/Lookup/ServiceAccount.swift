@@ -60,20 +60,20 @@ public struct ServiceAccount: Sendable {
     ///
     /// - Parameter issuedAt: seconds since 1970.
     func assertion(scopes: [String], issuedAt: Int64) throws(SignatureError) -> [UInt8] {
-        let header = JSONText.object([("alg", .string("RS256")), ("typ", .string("JWT"))] + keyMember)
-        let claims = JSONText.object([
+        let header = JSONMembers([("alg", "RS256"), ("typ", "JWT")] + keyMember).bytes
+        let claims = JSONMembers([
             ("iss", .string(email)),
             ("scope", .string(scopes.joined(separator: " "))),
             ("aud", .string(Self.tokenURI)),
             ("iat", .integer(issuedAt)),
             ("exp", .integer(issuedAt + 3600)),
-        ])
+        ]).bytes
         let input = Base64URL.encode(header.span) + [UInt8(ascii: ".")] + Base64URL.encode(claims.span)
         let signature = try key.signature(over: input.span)
         return input + [UInt8(ascii: ".")] + Base64URL.encode(signature.span)
     }
 
-    private var keyMember: [(String, JSONText.Value)] {
+    private var keyMember: [(String, JSONText)] {
         keyID.map { [("kid", .string($0))] } ?? []
     }
 

@@ -164,7 +164,7 @@ struct PubSubAPI: Sendable {
     ///
     /// Where a subscription delivers exactly once, one id whose deadline has passed fails the request. The answer names those
     /// that were not taken, and the others were. Where it names none, as for an id that is malformed, halves are tried.
-    private func tell(_ verb: StaticString, _ ids: [String], with members: [(String, JSONText.Value)] = []) async
+    private func tell(_ verb: StaticString, _ ids: [String], with members: [(String, JSONText)] = []) async
         -> IDOutcomes
     {
         var outcomes = IDOutcomes()
@@ -173,7 +173,7 @@ struct PubSubAPI: Sendable {
         while let group = groups.popLast() {
             requests += 1
             do throws(Failure) {
-                _ = try await post(verb, [("ackIds", .strings(Array(group)))] + members)
+                _ = try await post(verb, [("ackIds", .array(group.map { .string($0) }))] + members)
                 outcomes.taken += group
             } catch {
                 outcomes.failure = error
@@ -204,7 +204,7 @@ struct PubSubAPI: Sendable {
 
     private func post(
         _ verb: StaticString,
-        _ members: [(String, JSONText.Value)],
+        _ members: [(String, JSONText)],
         timeout: Duration = .seconds(10),
         maximumBytes: Int = maximumAnswerBytes,
         retrying policy: RetryPolicy = retry
@@ -237,7 +237,7 @@ struct PubSubAPI: Sendable {
 
     private func request(
         _ verb: StaticString,
-        _ members: [(String, JSONText.Value)],
+        _ members: [(String, JSONText)],
         timeout: Duration,
         maximumBytes: Int
     ) async throws(Failure) -> (HTTPTransportRequest, SecretBytes?) {
@@ -258,7 +258,7 @@ struct PubSubAPI: Sendable {
                 .post,
                 url,
                 headers: ["Accept": "application/json", "Content-Type": "application/json"],
-                body: JSONText.object(members),
+                body: JSONMembers(members).bytes,
                 timeout: timeout,
                 maximumResponseBytes: maximumBytes
             )

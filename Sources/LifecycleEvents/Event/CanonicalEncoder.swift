@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WireJSON
 
 /// Writes a value as ``CanonicalJSON`` while the value describes itself.
 ///
@@ -164,37 +165,7 @@ private struct Text {
         members.removeSubrange(mark.members...)
     }
 
-    mutating func append(quoting text: String) {
-        octets.append(UInt8(ascii: "\""))
-        let utf8 = text.utf8.span
-        if utf8.indices.contains(where: { Self.isEscaped(utf8[$0]) }) {
-            for index in utf8.indices { append(escaping: utf8[index]) }
-        } else {
-            octets.append(contentsOf: text.utf8)
-        }
-        octets.append(UInt8(ascii: "\""))
-    }
-
-    private static func isEscaped(_ octet: UInt8) -> Bool {
-        octet < 0x20 || octet == UInt8(ascii: "\"") || octet == UInt8(ascii: "\\")
-    }
-
-    private mutating func append(escaping octet: UInt8) {
-        let escape: String
-        switch octet {
-        case UInt8(ascii: "\""): escape = "\\\""
-        case UInt8(ascii: "\\"): escape = "\\\\"
-        case 0x08: escape = "\\b"
-        case 0x09: escape = "\\t"
-        case 0x0A: escape = "\\n"
-        case 0x0C: escape = "\\f"
-        case 0x0D: escape = "\\r"
-        case ..<0x10: escape = "\\u000" + String(octet, radix: 16)
-        case ..<0x20: escape = "\\u00" + String(octet, radix: 16)
-        default: return octets.append(octet)
-        }
-        octets.append(contentsOf: escape.utf8)
-    }
+    mutating func append(quoting text: String) { JSONText.append(quoted: text, to: &octets) }
 
     // MARK: Arrays and objects
 

@@ -378,7 +378,10 @@ extension AppStoreServerSimulator {
         let first = query["startDate"].flatMap { Int64($0) } ?? .min
         let end = query["endDate"].flatMap { Int64($0) } ?? .max
         let all = purchases.filter { $0.customer == customer }.flatMap(\.transactions).filter(isWanted)
-            .filter { first <= $0.purchaseDate.millisecondsSince1970 && $0.purchaseDate.millisecondsSince1970 < end }
+            .filter { transaction -> Bool in
+                let time = transaction.purchaseDate.millisecondsSince1970
+                return first <= time && time < end
+            }
             .map { (transaction: $0, revision: Revision(changed($0), $0.transactionId)) }
             .filter { start < $0.revision }
             .sorted { $0.revision < $1.revision }

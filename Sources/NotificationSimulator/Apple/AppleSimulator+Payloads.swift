@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import LifecycleEvents
+package import WireJSON
 
 // The members have the names and meanings of Apple's documentation of the App Store Server API. App, environment and
 // time of signing are the simulator's to fill in.

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 public import LifecycleEvents
 import SignatureCore
+import WireJSON
 
 extension AppleSimulator: StorySimulator {
     /// Apple.

@@ -2,6 +2,7 @@ public import FoundationEssentials
 public import LifecycleEvents
 import SignatureCore
 import SignatureIssuing
+package import WireJSON
 
 /// Stands in for the App Store: signs notifications, transactions, renewal info and app transactions with a chain of its
 /// own that has the shape of Apple's.

@@ -487,7 +487,8 @@ extension AppleStoryteller {
         let octets = hash(purpose)
         let version: [UInt8] = [octets[6] & 0x0F | 0x40, octets[7], octets[8] & 0x3F | 0x80]
         let digits = Array("0123456789abcdef")
-        let text = (octets[..<6] + version + octets[9..<16]).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        let ordered: [UInt8] = octets[..<6] + version + octets[9..<16]
+        let text = ordered.flatMap { octet -> [Character] in [digits[Int(octet >> 4)], digits[Int(octet & 15)]] }
         let parts = [text[..<8], text[8..<12], text[12..<16], text[16..<20], text[20...]]
         return parts.map { String($0) }.joined(separator: "-")
     }

@@ -2,6 +2,7 @@ public import FoundationEssentials
 public import LifecycleEvents
 import SignatureCore
 import SignatureIssuing
+import WireJSON
 
 /// Stands in for Google Play: pushes notifications as Pub/Sub does, with tokens of an OpenID Connect issuer of its own,
 /// and knows the Play Developer API's answers to them.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LifecycleEvents
+import WireJSON
 
 /// Google Play's view of a customer, scene by scene: tokens, orders, and the notifications about them.
 struct GoogleStoryteller {

@@ -1,4 +1,5 @@
 import LifecycleEvents
+import WireJSON
 
 /// Answers of the Play Developer API, as JSON.
 enum PlayResources {

@@ -1,3 +1,5 @@
+package import WireJSON
+
 extension RevenueCatSimulator {
     /// The `event` object of a webhook, with the fields that RevenueCat fills for a purchase in the App Store.
     package struct Event: Sendable {

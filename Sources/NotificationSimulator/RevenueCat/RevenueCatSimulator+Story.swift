@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import LifecycleEvents
+import WireJSON
 
 extension RevenueCatSimulator: StorySimulator {
     /// The stores whose purchases it can tell of.

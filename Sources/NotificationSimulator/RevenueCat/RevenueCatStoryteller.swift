@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LifecycleEvents
+import WireJSON
 
 /// RevenueCat's view of a customer, scene by scene: purchases in one store. Where the store has a simulator, they have the names
 /// that it gives them with the same seed.

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import LifecycleEvents
+import WireJSON
 
 /// A notification of a provider, before it is signed and sent.
 ///

@@ -1,3 +1,5 @@
+import WireJSON
+
 /// A payment of an invoice, which since basil alone names both (https://docs.stripe.com/api/invoice-payment/object).
 struct StripeInvoicePayment {
     var id: String

@@ -1,3 +1,5 @@
+package import WireJSON
+
 /// A price of the simulated shop.
 package struct StripePrice: Sendable {
     package var id: String

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import LifecycleEvents
+import WireJSON
 
 extension StripeSimulator: StorySimulator {
     /// Makes a simulator with a secret of its own: the same seed gives the same.

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 public import LifecycleEvents
 import SignatureCore
+package import WireJSON
 
 /// Stands in for Stripe: signs deliveries with a secret, in the shape of an API version.
 ///

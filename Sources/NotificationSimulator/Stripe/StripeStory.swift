@@ -1,3 +1,5 @@
+import WireJSON
+
 /// A subscription's life from trial to end, in Stripe's events of one API version.
 ///
 /// Events have the same ids and times in every version, so that only shapes differ.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LifecycleEvents
+import WireJSON
 
 /// Stripe's view of a customer, scene by scene.
 struct StripeStoryteller {

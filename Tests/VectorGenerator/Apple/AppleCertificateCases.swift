@@ -4,6 +4,7 @@ import Normalizer
 import NotificationSimulator
 import SignatureCore
 import SignatureIssuing
+import WireJSON
 
 /// Attacks on the certificates of `x5c` and on the path that they form.
 enum AppleCertificateCases {

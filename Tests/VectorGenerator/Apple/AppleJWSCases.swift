@@ -5,6 +5,7 @@ import Normalizer
 import NotificationSimulator
 import SignatureCore
 import SignatureIssuing
+import WireJSON
 
 /// Attacks on the envelope: algorithm, header, signature and serialisation.
 enum AppleJWSCases {

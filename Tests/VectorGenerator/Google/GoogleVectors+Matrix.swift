@@ -1,4 +1,5 @@
 import NotificationSimulator
+import WireJSON
 
 // Every number with every state that the purchase may be in by the time that we ask.
 extension GoogleVectors {

@@ -1,5 +1,6 @@
 import NotificationSimulator
 import Normalizer
+import WireJSON
 
 extension RevenueCatStory {
     /// The webhooks of the stories as a file of cases, one after another, each twenty seconds after it was made.

@@ -1,6 +1,7 @@
 import ConformanceVectors
 package import Normalizer
 package import NotificationSimulator
+import WireJSON
 
 /// A customer's story in webhooks, in the order in which they were made. They may arrive in any other.
 package struct RevenueCatStory: Sendable, CustomStringConvertible {
