@@ -52,6 +52,10 @@ let package = Package(
                 .product(name: "Stripe", package: "swift-lifecycle-events"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
+            // In the program, so that it is one file to deploy. Two of them are links to the published schemas in docs.
+            resources: ["answer-schema", "event-schema", "openapi", "state-schema"].map {
+                .embedInCode("API/OpenAPI/\($0).json")
+            },
             swiftSettings: checked
         ),
         .executableTarget(

@@ -99,7 +99,7 @@ public struct Gateway: Sendable {
             Response(
                 status: .ok,
                 headers: [.contentType: "application/json"],
-                body: .init(byteBuffer: ByteBuffer(string: OpenAPI.document))
+                body: .init(byteBuffer: ByteBuffer(bytes: try OpenAPI.document.get()))
             )
         }
         return router

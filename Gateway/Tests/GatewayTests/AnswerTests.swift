@@ -193,7 +193,7 @@ import Testing
     }
 
     /// Google's question about a refund, which names an order and no purchase.
-    private static func review(of order: String) -> Normalization {
+    static func review(of order: String) -> Normalization {
         Normalization([
             NormalizedEvent(
                 id: EventID(provider: .google, environment: .unknown, notification: "refund_review/\(order)"),

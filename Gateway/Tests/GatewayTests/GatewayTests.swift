@@ -291,42 +291,4 @@ import Testing
             #expect(page.text.contains("Nothing is in quarantine."))
         }
     }
-
-    @Test("answers every call of its description as the description says")
-    func description() async throws {
-        let bench = try Bench()
-        let gateway = try await bench.gateway()
-        let description = try #require(
-            try JSONSerialization.jsonObject(with: Data(OpenAPI.document.utf8)) as? [String: Any]
-        )
-        let paths = try #require(description["paths"] as? [String: [String: [String: Any]]])
-        let calls = try paths.flatMap { path, operations in
-            try operations.map { method, operation in
-                Call(
-                    method: try #require(HTTPRequest.Method(method.uppercased())),
-                    path: path,
-                    statuses: Set(try #require(operation["responses"] as? [String: Any]).keys)
-                )
-            }
-        }
-        try await RouterClient.with(gateway.router) { client in
-            for call in calls {
-                let answer = try await client.executeRequest(
-                    uri: call.path.replacing("{source}", with: "apple").replacing("{id}", with: "unknown")
-                        .replacing("{kind}", with: "refund_review")
-                        + "?account=42",
-                    method: call.method,
-                    headers: bearer(Bench.adminToken),
-                    body: call.method == .post ? ByteBuffer(string: "{}") : nil
-                )
-                #expect(call.statuses.contains("\(answer.status.code)"), "\(call): \(answer.status)")
-            }
-        }
-    }
-
-    private struct Call {
-        var method: HTTPRequest.Method
-        var path: String
-        var statuses: Set<String>
-    }
 }

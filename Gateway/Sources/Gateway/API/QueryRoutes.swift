@@ -137,9 +137,8 @@ struct QueryRoutes: Sendable {
             guard let adapter = sources.first(where: { $0.name == entry.source })?.adapter else {
                 throw HTTPError(.conflict, message: "the delivery's source is not configured")
             }
-            return try Self.json(
-                Replayed(decision: "\(await journal.quarantine.replay(entry, with: adapter).decision)")
-            )
+            let answer = await journal.quarantine.replay(entry, with: adapter)
+            return try Self.json(Replayed(decision: answer.decision.rawValue))
         }
         api.delete("quarantine/:id") { request, context -> HTTPResponse.Status in
             try tokens.check(request, for: .admin)
@@ -268,41 +267,6 @@ struct QueryRoutes: Sendable {
             headers: [.contentType: "application/json", .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(bytes: try CanonicalJSON.bytes(value)))
         )
-    }
-}
-
-/// The account of a request, its environment, and the time.
-struct Question {
-    var account: Account.Identifier
-    var environment: StoreEnvironment
-    var time: Date
-
-    private static let names: Set<String> = ["account", "source", "environment", "at"]
-
-    init(_ request: Request, now: Date) throws {
-        let parameters = request.parameters
-        guard let id = parameters["account"], !id.isEmpty else {
-            throw HTTPError(.badRequest, message: "account is missing")
-        }
-        // A misspelled parameter would silently ask about something else.
-        guard parameters.keys.allSatisfy(Self.names.contains) else {
-            throw HTTPError(
-                .badRequest,
-                message: "the parameters are \(Self.names.sorted().joined(separator: ", "))"
-            )
-        }
-        account = Account.Identifier(id, try parameters["source"].map(Account.Source.named) ?? .appUserID)
-        environment = try parameters["environment"].map(StoreEnvironment.named) ?? .production
-        time = try parameters["at"].map(Self.time) ?? now
-    }
-
-    /// A date, or a date and a time in UTC.
-    static func time(_ text: String) throws -> Date {
-        let whole = text.utf8.count == 10 ? text + "T00:00:00Z" : text
-        guard let time = try? Date(whole, strategy: .iso8601) else {
-            throw HTTPError(.badRequest, message: "at must be a date, or a time such as 2026-01-31T12:00:00Z")
-        }
-        return time
     }
 }
 

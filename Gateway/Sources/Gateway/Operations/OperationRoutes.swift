@@ -22,10 +22,10 @@ struct OperationRoutes: Sendable {
         router.get("ready") { _, context in
             do {
                 _ = try await journal.due(at: now(), limit: 1)
-                return Response(status: .ok, body: .init(byteBuffer: ByteBuffer(string: "ready\n")))
+                return Self.text(.ok, "ready\n")
             } catch {
                 context.logger.error("not ready", metadata: ["error": "\(error)"])
-                return Response(status: .serviceUnavailable, body: .init(byteBuffer: ByteBuffer(string: "not ready\n")))
+                return Self.text(.serviceUnavailable, "not ready\n")
             }
         }
         router.get("metrics") { request, _ in
@@ -37,6 +37,14 @@ struct OperationRoutes: Sendable {
                 body: .init(byteBuffer: ByteBuffer(string: registry.text))
             )
         }
+    }
+
+    private static func text(_ status: HTTPResponse.Status, _ text: String) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: "text/plain; charset=utf-8"],
+            body: .init(byteBuffer: ByteBuffer(string: text))
+        )
     }
 
     /// Depths, read when they are asked for. They are counted up to a thousand, and deliveries and news, which are longer, up to a

@@ -35,7 +35,7 @@ struct QuarantinePage: Sendable {
             _ = try await journal.quarantine.discard(entry)
             return "The delivery is dropped."
         default:
-            throw HTTPError(.notFound)
+            throw HTTPError(.notFound, message: "a delivery can be replayed or discarded")
         }
     }
 
