@@ -103,6 +103,7 @@ let package = Package(
                 .product(name: "HTTPTransport", package: "swift-lifecycle-events"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "LifecycleJournal", package: "swift-lifecycle-events"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

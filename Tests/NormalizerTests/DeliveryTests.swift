@@ -84,6 +84,7 @@ struct DeliveryTests {
         let answer = Acknowledgement(for: .failure(error), provider: provider)
         #expect(answer.decision == decision)
         #expect(answer.status == status)
+        #expect(answer.code == code)
     }
 
     @Test("A delivery that needs a look-up and had none is kept; any other success is done")

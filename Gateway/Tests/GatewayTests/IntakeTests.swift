@@ -3,10 +3,12 @@ import Foundation
 import GooglePubSub
 import HTTPTransport
 import Hummingbird
+import InMemoryLogging
 import LifecycleJournal
 import Logging
 import Normalizer
 import NormalizerTesting
+import NotificationSimulator
 import Testing
 
 @Suite("Intake", .timeLimit(.minutes(5))) struct IntakeTests {
@@ -40,6 +42,34 @@ import Testing
         for table in JournalTable.allCases {
             #expect(try await storage.read { try await $0.records(JournalSelection(limit: 1), in: table) } == [])
         }
+    }
+
+    @Test(
+        "logs why a delivery is not accepted, and nothing of what is in it",
+        arguments: [
+            ("whsec_other", 0, "unauthenticated", "reject", 400),
+            ("whsec_gateway", 86_400, "stale", "reject", 400),
+            ("whsec_gateway", 0, "malformed", "acceptAndQuarantine", 200),
+        ] as [(String, TimeInterval, String, String, Int)]
+    )
+    func reason(secret: String, age: TimeInterval, code: String, decision: String, status: Int) async throws {
+        let gateway = try await Bench().gateway()
+        let handler = InMemoryLogHandler()
+        let delivery = try StripeSimulator(signingSecret: SecretBytes(secret))
+            .delivery(Array(#"{"id":"evt_1"}"#.utf8), receivedAt: Bench.now.addingTimeInterval(-age))
+        try await RouterClient.with(gateway.router, logger: Logger(label: "test") { _ in handler }) { client in
+            let answer = try await client.deliver(delivery, to: "shop")
+            #expect(answer.status.code == status)
+        }
+        #expect(handler.entries.map(\.message) == ["delivery was not accepted"])
+        #expect(
+            handler.entries.map(\.metadata) == [
+                [
+                    "source": "shop", "decision": "\(decision)", "code": "\(code)", "status": "\(status)",
+                    "bytes": "\(delivery.body.count)", "trace": "",
+                ]
+            ]
+        )
     }
 
     @Test("has no hook for a source that pulls")

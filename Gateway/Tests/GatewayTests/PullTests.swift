@@ -3,6 +3,7 @@ import Foundation
 @testable import Gateway
 import GooglePubSub
 import HTTPTransport
+import InMemoryLogging
 import LifecycleJournal
 import Logging
 import Normalizer
@@ -15,6 +16,7 @@ import Testing
         #"{"version":"1.0","packageName":"com.example.app","eventTimeMillis":"1789999999000","testNotification":{"version":"1.0"}}"#
     private static let bad = "no notification"
 
+    private let log = InMemoryLogHandler()
     private let journal = Journal(MemoryJournal(), now: { Bench.now })
     private let adapter: PulledPlayAdapter
 
@@ -40,7 +42,7 @@ import Testing
             ),
             intake: Intake(journal: journal, answersAtOnce: answersAtOnce),
             metrics: GatewayMetrics(factory: PrometheusRegistry()),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            logger: Logger(label: "test") { _ in log },
             now: { Bench.now }
         )
     }
@@ -76,6 +78,7 @@ import Testing
         running.cancel()
         try await running.value
         try await check(messageID: "bad")
+        #expect(log.entries.compactMap { $0.metadata["code"] } == ["malformed"])
     }
 
     @Test(

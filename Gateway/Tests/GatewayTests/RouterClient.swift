@@ -12,13 +12,15 @@ struct RouterClient {
     }
 
     private let responder: RouterResponder<BasicRequestContext>
+    private let logger: Logger
 
     /// Builds the routes once for some requests.
     static func with(
         _ router: Router<BasicRequestContext>,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         _ requests: (RouterClient) async throws -> Void
     ) async throws {
-        try await requests(RouterClient(responder: router.buildResponder()))
+        try await requests(RouterClient(responder: router.buildResponder(), logger: logger))
     }
 
     /// An error that no route and no middleware answers is a 500, as the server makes it.
@@ -33,7 +35,7 @@ struct RouterClient {
         let request = Request(head: head, body: RequestBody(buffer: body ?? ByteBuffer()))
         let source = ApplicationRequestContextSource(
             channel: NIOAsyncTestingChannel(),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            logger: logger
         )
         let response: Response
         do {

@@ -20,6 +20,8 @@ public struct Acknowledgement: Hashable, Sendable {
     public let decision: Decision
     /// The HTTP status to answer with.
     public let status: Int
+    /// Why the delivery failed, fit for a log; nil if it did not fail.
+    public let code: DeliveryError.Code?
 
     /// Decides the answer.
     ///
@@ -29,6 +31,7 @@ public struct Acknowledgement: Hashable, Sendable {
     ///     was wrong.
     public init(for outcome: Result<Normalization, DeliveryError>, provider: Provider) {
         let error: DeliveryError
+        code = if case .failure(let failure) = outcome { failure.code } else { nil }
         switch outcome {
         // Nobody asked the provider, or it keeps nothing to answer from: the delivery is all there is of the event.
         case .success(let result) where [.needsLookup, .purchaseGone].contains(result.noChange?.reason):

@@ -64,8 +64,9 @@ struct HookRoutes: Sendable {
                 context.logger.warning(
                     "delivery was not accepted",
                     metadata: [
-                        "source": "\(source)", "decision": "\(answer.decision)", "status": "\(answer.status)",
-                        "bytes": "\(body.count)", "trace": "\(Self.trace(request)?.traceID ?? "")",
+                        "source": "\(source)", "decision": "\(answer.decision)", "code": "\(answer.loggedCode)",
+                        "status": "\(answer.status)", "bytes": "\(body.count)",
+                        "trace": "\(Self.trace(request)?.traceID ?? "")",
                     ]
                 )
             }

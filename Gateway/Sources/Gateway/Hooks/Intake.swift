@@ -13,3 +13,8 @@ struct Intake: Sendable {
             : await journal.receive(delivery, with: adapter, as: source)
     }
 }
+
+extension Acknowledgement {
+    /// The code as the metrics have it. The message is left out: it can name what a forger has chosen, such as the id of a key.
+    var loggedCode: String { code?.rawValue ?? "" }
+}

@@ -75,7 +75,10 @@ struct PullService: Service {
         if answer.decision != .accept {
             logger.warning(
                 "message was not accepted",
-                metadata: ["source": "\(source)", "decision": "\(answer.decision)", "bytes": "\(body.count)"]
+                metadata: [
+                    "source": "\(source)", "decision": "\(answer.decision)", "code": "\(answer.loggedCode)",
+                    "bytes": "\(body.count)",
+                ]
             )
         }
         return answer.decision == .accept || answer.decision == .acceptAndQuarantine
