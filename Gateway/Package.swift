@@ -111,6 +111,7 @@ let package = Package(
                 .product(name: "NormalizerTesting", package: "swift-lifecycle-events"),
                 .product(name: "NotificationSimulator", package: "swift-lifecycle-events"),
                 .product(name: "SQLiteJournal", package: "swift-lifecycle-events"),
+                .product(name: "Stripe", package: "swift-lifecycle-events"),
             ],
             swiftSettings: checked
         ),

@@ -8,6 +8,7 @@ import Logging
 import Normalizer
 import NormalizerTesting
 import NotificationSimulator
+import Stripe
 import Synchronization
 import Testing
 
@@ -113,6 +114,22 @@ import Testing
         let last = RoundLease.Last(finished: Bench.now.addingTimeInterval(-pause))
         _ = try await worker([source]).round(after: last)
         #expect(try await journal.questions(at: Bench.now).isEmpty == !asks)
+    }
+
+    @Test(
+        "asks Stripe for what events leave out, wherever it has a key and no setting says otherwise",
+        arguments: [
+            (true, nil, true), (true, true, true), (true, false, false), (false, false, nil), (false, nil, nil),
+        ]
+            as [(Bool, Bool?, Bool?)]
+    )
+    func completion(hasKey: Bool, setting: Bool?, completes: Bool?) throws {
+        let settings = try Bench().settings([
+            "source.shop.api_key": hasKey ? .init(.string("rk_test_gateway"), isSecret: true) : nil,
+            "source.shop.completes_snapshots": setting.map { .init(.bool($0), isSecret: false) },
+        ])
+        let shop = Source.Settings(settings.scoped(to: "source.shop"), of: "shop")
+        #expect(try Source.stripeConfiguration(shop).lookup?.completesSnapshots == completes)
     }
 
     @Test("gives what waited for a provider to its adapter again")

@@ -128,6 +128,11 @@ import Testing
                 changes: ["credits.policy_file": "/nowhere/credits.json"],
                 setting: "credits.policy_file"
             ),
+            Mistake(
+                testDescription: "questions to Stripe without a key",
+                changes: ["source.shop.completes_snapshots": true],
+                setting: "source.shop.completes_snapshots"
+            ),
             Mistake(testDescription: "database", changes: ["database.url": "mysql://x"], setting: "database.url"),
             Mistake(
                 testDescription: "news without secret",

@@ -70,7 +70,7 @@ package struct Source: Sendable {
     }
 
     /// The settings of one source, with errors that name them whole.
-    private struct Settings {
+    struct Settings {
         let reader: ConfigReader
         let name: String
 
@@ -266,9 +266,22 @@ package struct Source: Sendable {
     }
 
     private static func stripe(_ settings: Settings) throws -> Source {
+        let configuration = try stripeConfiguration(settings)
+        let adapter = try StripeAdapter(configuration)
+        var source = Source(settings.name, adapter, histories: [adapter.history()].compactMap(\.self))
+        if configuration.lookup != nil { source.questions = [adapter] }
+        return source
+    }
+
+    static func stripeConfiguration(_ settings: Settings) throws -> StripeAdapter.Configuration {
         var configuration = StripeAdapter.Configuration(signingSecrets: try settings.secrets("signing_secrets"))
+        let completes = settings.reader.bool(forKey: "completes_snapshots")
         if let key = try settings.secret("api_key") {
             configuration.lookup = .init(transport: try settings.transport(), apiKey: key)
+            // A key is there to be used, and these events are few: refunds, disputes, sessions of Checkout and schedules.
+            configuration.lookup?.completesSnapshots = completes ?? true
+        } else if completes == true {
+            throw settings.error("completes_snapshots", "needs an api_key to ask with")
         }
         switch settings.reader.string(forKey: "mode") {
         case "live": configuration.mode = .live
@@ -276,9 +289,6 @@ package struct Source: Sendable {
         case nil: break
         default: throw settings.error("mode", "must be live or test; leave it out to accept both")
         }
-        let adapter = try StripeAdapter(configuration)
-        var source = Source(settings.name, adapter, histories: [adapter.history()].compactMap(\.self))
-        if configuration.lookup != nil { source.questions = [adapter] }
-        return source
+        return configuration
     }
 }
