@@ -1,3 +1,4 @@
+import Synchronization
 package import WireJSON
 
 /// As much of JSON Schema 2020-12 as the schemas in `docs/` use. A keyword that it does not know is an error: a
@@ -10,6 +11,20 @@ package struct JSONSchema {
     private static let annotations: Set<String> = ["$schema", "$id", "title", "description", "$defs"]
 
     package let root: JSONValue
+    private let patterns = Patterns()
+
+    /// The patterns that were read: to read one takes longer than to match it.
+    private final class Patterns: Sendable {
+        private let known = Mutex<[String: Regex<AnyRegexOutput>]>([:])
+
+        func matches(_ text: String, _ pattern: String) throws -> Bool {
+            try known.withLock { known in
+                let regex = try known[pattern] ?? Regex(pattern)
+                known[pattern] = regex
+                return text.firstMatch(of: regex) != nil
+            }
+        }
+    }
 
     package init(root: JSONValue) { self.root = root }
 
@@ -34,7 +49,7 @@ package struct JSONSchema {
         _ value: JSONValue,
         _ path: String
     ) throws -> String? {
-        let failed = "\(path): \(keyword)"
+        var failed: String { "\(path): \(keyword)" }
         switch keyword {
         case "$ref":
             return try violation(value, try definition(rule.string()), path)
@@ -47,8 +62,7 @@ package struct JSONSchema {
             return failed
         case "pattern":
             guard value.kind == .string else { return nil }
-            let pattern = try Regex(rule.string())
-            return try value.string().firstMatch(of: pattern) == nil ? failed : nil
+            return try patterns.matches(value.string(), rule.string()) ? nil : failed
         case "minLength":
             guard value.kind == .string else { return nil }
             return try value.string().unicodeScalars.count < Int(rule.int64()) ? failed : nil
@@ -63,14 +77,16 @@ package struct JSONSchema {
             return nil
         case "required":
             guard value.kind == .object else { return nil }
-            for name in try rule.strings() where try value.object()[MemberName(name)] == nil {
+            let object = try value.object()
+            for name in try rule.strings() where object[MemberName(name)] == nil {
                 return "\(failed) \(name)"
             }
             return nil
         case "properties":
             guard value.kind == .object else { return nil }
-            for (name, rule) in try rule.object().members {
-                guard let member = try value.object()[MemberName(name)] else { continue }
+            let rules = try rule.object()
+            for (name, member) in try value.object().members {
+                guard let rule = rules[MemberName(name)] else { continue }
                 if let violation = try violation(member, rule, "\(path).\(name)") { return violation }
             }
             return nil
