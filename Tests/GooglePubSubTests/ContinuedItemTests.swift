@@ -291,6 +291,41 @@ struct ContinuedItemTests {
         }
     }
 
+    /// The purchase begins with the change, and its first order is charged when the change is carried out. Google says how an
+    /// item was replaced for 60 days.
+    @Test("what a deferred change was replaced by is canceled under its own time", arguments: [40, 100])
+    func deferredAndCanceled(day: Int64) throws {
+        let end = Self.start + 30 * Self.day
+        let changed = Self.start + 15 * Self.day
+        let left = Self.item("premium", order: Vectors.order, expiry: end)
+        let item = Self.item("basic", order: Self.nextOrder, expiry: end + 365 * Self.day).with {
+            $0.extra["itemReplacement"] =
+                #"{"productId":"premium","basePlanId":"monthly","replacementMode":"DEFERRED"}"#
+        }
+        var done = Vectors.purchase("ACTIVE").with {
+            $0.start = changed
+            $0.items = [left.with { $0.isRenewing = false }, item]
+        }
+        done.linked = Vectors.token
+        let canceled = done.with {
+            $0.state = "CANCELED"
+            $0.items = [item.with { $0.isRenewing = false }]
+            if day > 60 { $0.items[0].extra["itemReplacement"] = nil }
+            $0.extra["canceledStateContext"] = Vectors.canceled("userInitiated")
+        }
+        let others = [Play.found(.subscription, Vectors.token, Self.replaced(left, at: changed).json)]
+        let chapters = [
+            try Play.map(4, Vectors.purchase("ACTIVE", left).with { $0.start = Self.start }, at: Self.start),
+            try Play.map(2, done, token: Vectors.oldToken, at: end, others: others),
+            try Play.map(3, canceled, token: Vectors.oldToken, at: Self.start + day * Self.day),
+        ]
+        let policy = CreditPolicy(["premium": .init(credits: 500), "basic": .init(credits: 200)])
+        for order in [[0, 1, 2], [2, 1, 0]] {
+            let (ledger, _) = Self.told(order.map { chapters[$0] })
+            #expect([20, 35, 110].map { Self.balance(ledger, policy, at: $0) } == [500, 200, 200], "\(order)")
+        }
+    }
+
     @Test("an item that is gone and still listed ends by itself, and is no change of what renews")
     func removedAndListed() throws {
         let end = Self.start + 30 * Self.day

@@ -216,7 +216,7 @@ extension PlayItem {
                 return statesCharge ? (eventTime, true) : nil
             }
         // No charge: a first period keeps its start. The start of a later one is not stated, so the new end must hold.
-        case .deferred? where isRenewalOrder:
+        case .deferred? where isRenewalOrder || isPaidLater:
             return statesCharge ? (eventTime, true) : nil
         // The rest of the purchase before continues under this one: until its date, or as it is.
         case .purchased? where isLeftAsItWas:
@@ -225,15 +225,29 @@ extension PlayItem {
             if isLeftAsItWas {
                 stated = endBefore
             } else {
-                stated = isRenewalOrder || isContinued || item.deferredReplacement != nil ? nil : purchase.startTime
+                let isFirst = !isRenewalOrder && !isContinued && item.deferredReplacement == nil
+                stated = isFirst && !isPaidLater ? purchase.startTime : nil
             }
         }
         return stated.map { ($0, false) }
     }
 
+    /// True if the first order of the purchase may have paid for a later time than the one that the purchase began with.
+    ///
+    /// After a deferred change the purchase begins at once, and its first order is charged at the date of the change.
+    /// Google says how an item was replaced for 60 days after the purchase: so later, every change may be such a one.
+    /// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#ItemReplacement
+    private var isPaidLater: Bool {
+        if let mode = item.replacement?.mode { return mode == .deferred }
+        guard purchase.linkedPurchaseToken != nil, let start = purchase.startTime else { return false }
+        return assertedAt > start.addingTimeInterval(60 * 86_400)
+    }
+
     /// The start of the period that an order paid for, if the purchase began with that order.
     func firstStart(paidBy order: String) -> Date? {
-        guard !isContinued, transaction.map({ TransactionName($0).firstOrder }) == order else { return nil }
+        guard !isContinued, item.replacement?.mode != .deferred,
+            transaction.map({ TransactionName($0).firstOrder }) == order
+        else { return nil }
         return purchase.startTime
     }
 
