@@ -255,4 +255,19 @@ struct StateRefinementTests {
             #expect(state.snapshot(at: AccountStories.day(32)).willRenew == willRenew)
         }
     }
+
+    @Test("an end is news if the period after it never gave access, and news of the past if that did")
+    func endBeforeUnpaidPeriod() {
+        let ended = Fact.PeriodEnd(start: Self.day(0), transaction: "t1", at: Self.day(20), reason: .billing)
+        let expired = Self.told(.expired(.init(reason: .billing)), "t1", at: 20, [.periodEnded(ended)])
+        let second = Fact.Period(Self.period(30, 60), product: "basic", phase: .regular, transaction: "t2")
+        let unpaid = Fact.PeriodEnd(start: Self.day(30), transaction: "t2", at: Self.day(30), reason: .billing)
+        for (isPaid, disposition) in [(true, .superseded), (false, .applied)] as [(Bool, AppliedEvent.Disposition)] {
+            var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
+            _ = state.apply(Self.renewed("t1", 0, 30, .regular))
+            _ = state.apply(Self.found(.period(second), at: 30))
+            if !isPaid { _ = state.apply(Self.found(.periodEnded(unpaid), at: 30.1)) }
+            #expect(state.apply(expired).disposition == disposition)
+        }
+    }
 }

@@ -88,13 +88,15 @@ struct Disposition {
         else {
             return now.timeline.period(transaction: end.transaction, start: end.start.millisecondsSince1970) != nil
         }
-        return now.billing?.takesOver(from: cut) == true || isFollowed(from: known.start)
+        return now.billing?.takesOver(from: cut) == true || isFollowed(from: known.start) { $0.start < $0.accessEnd }
     }
 
     /// True if a period has begun since. One that was charged ahead, and is forestalled by another, never does.
-    private func isFollowed(from start: Int64) -> Bool {
+    ///
+    /// - Parameter condition: a further condition: a period that gave no access takes back no end.
+    private func isFollowed(from start: Int64, by condition: (PeriodTimeline.Period) -> Bool = { _ in true }) -> Bool {
         now.timeline.periods.contains {
-            $0.start > start && !$0.fact.isProvisional && !$0.isForestalled && !$0.fact.isBeside
+            $0.start > start && !$0.fact.isProvisional && !$0.isForestalled && !$0.fact.isBeside && condition($0)
         }
     }
 }
