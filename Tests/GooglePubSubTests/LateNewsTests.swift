@@ -38,4 +38,27 @@ struct LateNewsTests {
         let feedback = "CANCEL_SURVEY_REASON_COST_RELATED"
         #expect(late.events.map(\.event) == [.expired(.init(reason: .customer, feedback: feedback))])
     }
+
+    /// After an outage Google answers all questions at once, with the end.
+    @Test("a backlog that is looked up after the end contradicts nothing", arguments: [0, 7000])
+    func askedAfterTheEnd(apart: Int64) throws {
+        let end = Self.start + 60 * Self.day
+        let expired = Vectors.purchase("EXPIRED").with {
+            $0.start = Self.start
+            $0.items[0].order = Vectors.order + "..0"
+            $0.items[0].expiry = end
+        }
+        let numbers: [(Int64, Int64)] = [(4, 0), (2, 30), (3, 40), (13, 60)]
+        let answers = try numbers.enumerated().map { index, number in
+            let askedAt = end + Self.day + Int64(index) * apart
+            return try Play.map(Int(number.0), expired, at: Self.start + number.1 * Self.day, askedAt: askedAt)
+        }
+        for order in [[0, 1, 2, 3], [1, 3, 0, 2], [2, 1, 0, 3], [3, 2, 1, 0], [3, 0, 1, 2]] {
+            var ledger = AccountLedger()
+            for index in order {
+                for event in answers[index].events { _ = ledger.apply(event) }
+            }
+            #expect(ledger.states.map(\.contradictions) == [[]], "\(order)")
+        }
+    }
 }

@@ -357,6 +357,14 @@ extension Assertion<Fact.Period> {
 extension Fact.PeriodEnd: Assertable {
     package var precedence: Int { 7 }
 
+    /// Not every statement knows when a period began that it names by its transaction.
+    package func means(_ other: Self) -> Bool {
+        guard transaction != nil, transaction == other.transaction else { return self == other }
+        var same = other
+        same.start = start
+        return self == same
+    }
+
     /// True if it says that the first charge for the period failed, so that it gave nothing.
     package var isOfUnpaidPeriod: Bool { reason == .billing && outstandingCharge == nil && at <= start }
 }
