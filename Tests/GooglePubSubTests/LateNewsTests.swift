@@ -40,7 +40,7 @@ struct LateNewsTests {
     }
 
     /// After an outage Google answers all questions at once, with the end.
-    @Test("a backlog that is looked up after the end contradicts nothing", arguments: [0, 7000])
+    @Test("of a backlog that is looked up after the end, no beginning is news after it", arguments: [0, 7000])
     func askedAfterTheEnd(apart: Int64) throws {
         let end = Self.start + 60 * Self.day
         let expired = Vectors.purchase("EXPIRED").with {
@@ -55,9 +55,14 @@ struct LateNewsTests {
         }
         for order in [[0, 1, 2, 3], [1, 3, 0, 2], [2, 1, 0, 3], [3, 2, 1, 0], [3, 0, 1, 2]] {
             var ledger = AccountLedger()
+            var news: [LifecycleEvent.Kind] = []
             for index in order {
-                for event in answers[index].events { _ = ledger.apply(event) }
+                for event in answers[index].events {
+                    let applied = ledger.apply(event)
+                    if applied.disposition == .applied { news.append(applied.event.kind) }
+                }
             }
+            #expect(news.last == .expired, "\(order)")
             #expect(ledger.states.map(\.contradictions) == [[]], "\(order)")
         }
     }

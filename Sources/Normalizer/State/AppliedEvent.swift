@@ -144,6 +144,7 @@ extension SubscriptionState {
         let now = join(statement) ? Situation(self, from: bound) : prior
         let report = Report(event)
         let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
+        let isEndReported = wasEndReported(with: event, report, now: now)
         let hadRefund =
             priorRefund?.value.scope != nil || event.refund.map { reports.hasRefund(RefundKey($0)) } ?? false
         for report in [report].compactMap(\.self) + Report.beside(event) { reports.insert(report) }
@@ -157,6 +158,7 @@ extension SubscriptionState {
             purchase: (purchases[paidBy] ?? purchases[transaction(named: paidBy)])?.value,
             hadRefund: hadRefund,
             isReported: isReported,
+            isEndReported: isEndReported,
             isStillRefunded: event.refund.map { $0.refund != nil && refund(of: $0.transaction)?.value.scope == .full }
                 ?? false,
             owner: event.account == nil && event.concernsMoneyBack ? owner : nil,

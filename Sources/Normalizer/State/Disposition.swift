@@ -25,6 +25,8 @@ struct Disposition {
                 isFollowed(from: $0) || now.timeline.isEnded(change.to, from: $0, since: asserted)
             } ?? false
         case .started, .renewed, .productChanged:
+            // A late look-up shows a beginning together with the end after it.
+            if reading.isEndReported { return true }
             // A payment that comes late was made all the same.
             return event.statedPeriod.map(isOvertaken) ?? false
         case .expired, .paused, .revoked:

@@ -18,6 +18,8 @@ struct EventReading {
     let hadRefund: Bool
     /// True if the event's report was made before.
     let isReported: Bool
+    /// True if it is about a beginning, states as well that it is over, and that was reported before.
+    let isEndReported: Bool
     /// True if all of the money is known to be refunded, also with the event's own statement.
     let isStillRefunded: Bool
     /// The owner of the lineage, if the event is about refunded money and names no account.
@@ -130,6 +132,12 @@ extension NormalizedEvent {
     var statedEnd: Fact.PeriodEnd? {
         for case .periodEnded(let end) in facts where end.item == nil { return end }
         return nil
+    }
+
+    /// True if it states that its period, or the purchase, is over.
+    var statesEnd: Bool {
+        if statedEnd != nil { return true }
+        return facts.contains { if case .closure(let closure) = $0 { closure.at != nil } else { false } }
     }
 
     /// True if it states that one of several items is over.

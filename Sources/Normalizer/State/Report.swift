@@ -115,6 +115,9 @@ package struct Report: Hashable, Sendable {
 
     package var subject: Subject
     package var mark: Mark
+
+    /// True if it says that a period began. A payment is no beginning: it was made whatever ended since.
+    var isBeginning: Bool { subject.topic == .course && mark.value.splitAtBlank.name == Value.begun }
 }
 
 extension Report {

@@ -13,6 +13,14 @@ extension SubscriptionState {
         return ReportLog.Course(reported: reported, known: prior.known(subject, of: self)).contains(report.mark)
     }
 
+    /// True if an event reports a beginning, states as well that it is over, and an event has reported that before.
+    func wasEndReported(with event: NormalizedEvent, _ report: Report?, now: Situation) -> Bool {
+        guard let report, report.isBeginning, event.statesEnd else { return false }
+        return reported(on: report.subject, now.timeline).contains {
+            $0.value == Report.Value.ended || $0.value == Report.Value.paused
+        }
+    }
+
     /// All reports about a subject, by any of its names.
     func reported(on subject: Report.Subject, _ timeline: PeriodTimeline) -> [Report.Mark] {
         let period = subject.isOfPeriod ? timeline.index(of: subject) : nil
