@@ -173,6 +173,31 @@ struct HindsightTests {
         )
     }
 
+    /// An unpaid subscription begins one period after another. Its latest invoice brings it back.
+    @Test("an unpaid time that lasts into the next period, until that is paid for", arguments: versions)
+    func unpaidForLonger(_ version: StripeSimulator.Version) throws {
+        let first = RareFlowTests.active(.basic)
+        var subscription = RareFlowTests.next(first, invoice: "in_2")
+        let roll = RareFlowTests.updated(subscription, from: first, at: subscription.start, version)
+        let unpaid = update(&subscription, at: 800, version: version) { $0.status = "unpaid" }
+        let second = subscription
+        subscription = RareFlowTests.next(second, invoice: "in_3")
+        let start = (subscription.start - created) / 3600
+        let deliveries = [
+            RareFlowTests.began(first, version), roll, unpaid,
+            RareFlowTests.updated(subscription, from: second, at: subscription.start, version),
+            update(&subscription, at: start + 60, version: version) { $0.status = "active" },
+        ]
+        try check(
+            deliveries,
+            by: adapter(),
+            [
+                (799, Seen(true)), (801, Seen(false)), (start + 1, Seen(false)), (start + 59, Seen(false)),
+                (start + 61, Seen(true)),
+            ]
+        )
+    }
+
     @Test("a failed charge that is paid before its grace has ended leaves no gap", arguments: versions)
     func recoveredInGrace(_ version: StripeSimulator.Version) throws {
         let first = RareFlowTests.active(.basic)

@@ -271,6 +271,9 @@ extension Mapping {
         switch (before.status, subscription.status) {
         case (.some, .paused): return accessStops(subscription, at: pauseTime(subscription), .paused)
         case (.some, .unpaid): return accessStops(subscription, at: created, .billing)
+        // An unpaid subscription begins one period after another.
+        case (nil, .unpaid) where before.start != nil:
+            return accessStops(subscription, at: subscription.latest?.start ?? created, .billing)
         case (.some, .pastDue): return accessStopsWhenPastDue(subscription)
         case (.paused?, .active), (.paused?, .trialing), (.unpaid?, .active), (.incomplete?, .active),
             (.incomplete?, .trialing):
