@@ -198,6 +198,40 @@ struct StatedDetailTests {
         }
     }
 
+    /// A wire transfer comes days after the beginning, and perhaps after the word that the invoice is overdue.
+    @Test("the payment of a first invoice that was sent is news", arguments: PaymentJoinTests.versions)
+    func sentInvoicePaid(_ version: StripeSimulator.Version) throws {
+        let line = StripeInvoice.Line(.basic, from: created, to: created + 30 * day)
+        var invoice = StripeInvoice("in_1", reason: "subscription_create", lines: [line], created: created)
+        (invoice.status, invoice.paidAt, invoice.collectionMethod) = ("paid", created + 9 * day, "send_invoice")
+        let event = simulator(version).event(
+            "invoice.paid",
+            id: "evt_paid",
+            created: created + 9 * day,
+            object: .object(invoice.object(version))
+        )
+        let (begun, paid) = (sent("active", version), (body: event.bytes, time: created + 9 * day))
+        for (policy, expected) in [
+            (.keeps, [.started, .notice]), (.waitsForPayment, [.purchasePending, .started]),
+        ] as [(StripeAdapter.Policy.SentInvoiceAccess, [LifecycleEvent.Kind])] {
+            let adapter = try policed { $0.sentInvoices = policy }
+            for order in [[begun, paid], [paid, begun]] {
+                var (ledger, known, news, charges) = (AccountLedger(), Set<EventID>(), [LifecycleEvent.Kind](), 0)
+                for delivery in order {
+                    for event in try adapter.take(delivery.body, at: delivery.time).events {
+                        let applied = ledger.apply(event)
+                        guard known.insert(event.id).inserted, applied.disposition == .applied else { continue }
+                        news.append(applied.event.kind)
+                        if applied.event.price?.role == .charged { charges += 1 }
+                    }
+                }
+                // A purchase that is paid for waits no more.
+                #expect(news == (order[0].time == paid.time ? expected.filter { $0 != .purchasePending } : expected))
+                #expect(charges == 1)
+            }
+        }
+    }
+
     // MARK: Pauses under a schedule
 
     @Test("collection that goes on ends its pause, also under a schedule", arguments: PaymentJoinTests.versions)

@@ -99,6 +99,9 @@ extension Mapping {
         guard let lineage = subject.lineage else { return standalonePaid(invoice, subject) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
         let trialEnd = invoice.subscriptionObject?.endOfFirstTrial
+        var facts: [String: String] = [:]
+        facts["invoice"] = invoice.id
+        facts["billing_reason"] = invoice.billingReason
         guard let span = invoice.paidSpan,
             let began = periodBegan(by: invoice, with: span, about: subject, trialEnd: trialEnd)
         else {
@@ -108,12 +111,16 @@ extension Mapping {
             guard (invoice.amountPaid ?? 0) > 0 else {
                 return .none(.reportedElsewhere, lineage: lineage, facts: subject.facts)
             }
-            var facts: [String: String] = [:]
-            facts["invoice"] = invoice.id
-            facts["billing_reason"] = invoice.billingReason
             return .events([notice(.invoicePaid, facts, about: subject)])
         }
-        return .events([began])
+        guard isPaidAfterStart(invoice) else { return .events([began]) }
+        return .events([began, notice(.invoicePaid, facts, about: subject)])
+    }
+
+    /// True if the subscription began, and gave access, before its first invoice was paid: the payment is a fact of its own, with the
+    /// price (https://docs.stripe.com/billing/collection-method).
+    private func isPaidAfterStart(_ invoice: InvoiceObject) -> Bool {
+        invoice.isSentToCustomer && policy.sentInvoices == .keeps && invoice.purpose == .start
     }
 
     /// The period that a paid invoice pays for; nil if another notification reports that.
@@ -124,6 +131,8 @@ extension Mapping {
         trialEnd: Milliseconds?
     ) -> NormalizedEvent? {
         guard let lineage = subject.lineage, let product = span.product else { return nil }
+        var subject = subject
+        if isPaidAfterStart(invoice) { subject.price = nil }
         let detail: LifecycleEvent
         switch invoice.purpose {
         case .start where !invoice.isFreeFromTheStart:
@@ -132,7 +141,7 @@ extension Mapping {
                     origin: .new,
                     phase: phase(invoice),
                     period: span.period,
-                    price: invoice.price
+                    price: subject.price
                 )
             )
         case .renewal where !invoice.isInArrears:

@@ -41,6 +41,8 @@ extension Mapping {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
         let stated = stated(subscription, begins: true)
         switch subscription.status {
+        case .active where subscription.sendsInvoices && policy.sentInvoices == .waitsForPayment:
+            return .events([pending(stated)])
         case .active, .trialing:
             guard let started = started(stated) else { break }
             return .events([started])

@@ -93,6 +93,7 @@ struct InvoiceObject: WireObject, Sendable {
     /// The whole subscription, if it was expanded.
     let subscriptionObject: SubscriptionObject?
     let billingReason: String?
+    let isSentToCustomer: Bool
     let currency: String?
     let amountPaid: Int64?
     let amountDue: Int64?
@@ -133,6 +134,7 @@ struct InvoiceObject: WireObject, Sendable {
         paymentIntent = try reader.reference("payment_intent")
         charge = try reader.reference("charge")
         billingReason = try reader.optionalString("billing_reason")
+        isSentToCustomer = reader.optionalValue(.collectionMethod)?.isString("send_invoice") ?? false
         currency = try reader.optionalString("currency")
         amountPaid = try reader.optionalInt64("amount_paid")
         amountDue = try reader.optionalInt64("amount_due")
