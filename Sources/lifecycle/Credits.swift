@@ -23,16 +23,31 @@ struct Credits: ParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
+    @Option(help: "The store's environment: production or sandbox.")
+    var environment: String = "production"
+
     @Option(help: ArgumentHelp("The credits that each product gives.", valueName: "file"))
     var policy: String
 
     @Option(help: ArgumentHelp("Uses of credits, one a line.", valueName: "file"))
     var uses: String?
 
+    func validate() throws {
+        guard ["production", "sandbox"].contains(environment) else {
+            throw ValidationError("--environment must be production or sandbox")
+        }
+    }
+
     func run() throws {
         let timeline = try input.timeline()
-        let states = input.account.map { timeline.states(of: $0) } ?? timeline.ledger.states
-        guard !states.isEmpty else { throw input.nothingFound() }
+        let known = input.account.map { timeline.states(of: $0) } ?? timeline.ledger.states
+        guard !known.isEmpty else { throw input.nothingFound() }
+        // A tester's purchases are paid for with no money.
+        let states = known.filter { $0.subscription.environment.rawValue == environment }
+        guard !states.isEmpty else {
+            StandardError.write("no purchase is of the environment \(environment)")
+            throw ExitCode.nothingFound
+        }
         let statement = CreditStatement(
             of: states,
             under: try read(CreditPolicy.self, contents(of: policy), policy),

@@ -51,6 +51,29 @@ struct CreditsCommandTests {
         #expect(table.output.hasSuffix("balance \(statement.balance) at 2026-03-28T00:00\n"))
     }
 
+    @Test("purchases of one environment give credits, of production unless another is named")
+    func environment() throws {
+        let policy = try temporary(Self.policy)
+        defer { try? FileManager.default.removeItem(at: policy) }
+        let events = try demo()
+        let tested = events.map {
+            $0.replacing(#""environment":"production""#, with: #""environment":"sandbox""#)
+                .replacing("/production/", with: "/sandbox/")
+        }
+        func balances(_ lines: [String], _ environment: [String]) throws -> [Int64] {
+            let run = try CommandLineRun(
+                ["credits", "--json", "--policy", policy.path, "--at", "2026-03-28T00:00:00Z"] + environment + ["-"],
+                input: Data(lines.joined(separator: "\n").utf8)
+            )
+            guard run.status == 0 else { return [] }
+            return [try CanonicalJSON.value(CreditStatement.self, from: Array(run.output.utf8)).balance]
+        }
+        let paid = try balances(events, [])
+        #expect(try paid != [] && balances(events + tested, []) == paid)
+        #expect(try balances(tested, ["--environment", "sandbox"]) == paid)
+        #expect(try balances(tested, []) == [])
+    }
+
     @Test("what is no policy, no use or no event is refused with 65")
     func refused() throws {
         let (policy, other) = (try temporary(Self.policy), try temporary("{}"))
