@@ -37,7 +37,7 @@ enum JWSFuzzing {
         return .accepted
     }
 
-    /// What is signed of a JWS: all before its last period (RFC 7515, section 5.1).
+    /// The signing input of a JWS: all before its last period (RFC 7515, section 5.1).
     private static func signingInput(_ jws: [UInt8]) -> ArraySlice<UInt8> {
         jws[..<(jws.lastIndex(of: UInt8(ascii: ".")) ?? 0)]
     }

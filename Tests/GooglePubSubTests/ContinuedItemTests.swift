@@ -314,9 +314,11 @@ struct ContinuedItemTests {
             $0.extra["canceledStateContext"] = Vectors.canceled("userInitiated")
         }
         let others = [Play.found(.subscription, Vectors.token, Self.replaced(left, at: changed).json)]
+        // Later, only the order says when its period began.
+        let orders = day > 60 ? [Self.order(Self.nextOrder, of: "basic", from: end)] : []
         let chapters = [
             try Play.map(4, Vectors.purchase("ACTIVE", left).with { $0.start = Self.start }, at: Self.start),
-            try Play.map(2, done, token: Vectors.oldToken, at: end, others: others),
+            try Play.map(2, done, token: Vectors.oldToken, at: end, others: others + orders),
             try Play.map(3, canceled, token: Vectors.oldToken, at: Self.start + day * Self.day),
         ]
         let policy = CreditPolicy(["premium": .init(credits: 500), "basic": .init(credits: 200)])
@@ -324,6 +326,36 @@ struct ContinuedItemTests {
             let (ledger, _) = Self.told(order.map { chapters[$0] })
             #expect([20, 35, 110].map { Self.balance(ledger, policy, at: $0) } == [500, 200, 200], "\(order)")
         }
+    }
+
+    @Test("a change at once that is heard of after 60 days counts from its own time")
+    func changedAtOnceAndHeardOfLate() throws {
+        let changed = Self.start + 15 * Self.day
+        let item = Self.item("basic", order: Self.nextOrder, expiry: Self.start + 365 * Self.day)
+        var canceled = Vectors.purchase("CANCELED").with {
+            $0.start = changed
+            $0.items = [item.with { $0.isRenewing = false }]
+            $0.extra["canceledStateContext"] = Vectors.canceled("userInitiated")
+        }
+        canceled.linked = Vectors.token
+        let left = Self.item("premium", order: Vectors.order, expiry: changed)
+        let others = [Play.found(.subscription, Vectors.token, Self.replaced(left, at: changed).json)]
+        let heard = try Play.map(3, canceled, token: Vectors.oldToken, at: Self.start + 100 * Self.day, others: others)
+        let (ledger, _) = Self.told([heard])
+        let policy = CreditPolicy(["basic": .init(credits: 200)])
+        #expect([20, 110].map { Self.balance(ledger, policy, at: $0) } == [200, 200])
+        #expect(ledger.states.map { $0.access(at: Play.date(Self.start + 20 * Self.day)).isGranted } == [true])
+    }
+
+    private static func order(_ id: String, of product: String, from start: Int64) -> GoogleResolution.Lookup {
+        Play.found(
+            .order,
+            id,
+            """
+            {"orderId":"\(id)","state":"PROCESSED","lineItems":[{"productId":"\(product)","subscriptionDetails":\
+            {"servicePeriodStartTime":\(Vectors.JSON.time(start))}}]}
+            """
+        )
     }
 
     @Test("an item that is gone and still listed ends by itself, and is no change of what renews")

@@ -225,27 +225,31 @@ extension PlayItem {
             if isLeftAsItWas {
                 stated = endBefore
             } else {
-                let isFirst = !isRenewalOrder && !isContinued && item.deferredReplacement == nil
-                stated = isFirst && !isPaidLater ? purchase.startTime : nil
+                guard !isRenewalOrder, !isContinued, !isPaidLater, item.deferredReplacement == nil,
+                    let start = purchase.startTime
+                else { return nil }
+                return (start, isReplacementUnknown)
             }
         }
         return stated.map { ($0, false) }
     }
 
-    /// True if the first order of the purchase may have paid for a later time than the one that the purchase began with.
-    ///
-    /// After a deferred change the purchase begins at once, and its first order is charged at the date of the change.
-    /// Google says how an item was replaced for 60 days after the purchase: so later, every change may be such a one.
+    /// True if the first order of the purchase paid for a later time than the one that the purchase began with: after a deferred
+    /// change the purchase begins at once, and its first order is charged at the date of the change.
+    private var isPaidLater: Bool { item.replacement?.mode == .deferred }
+
+    /// True if the change that the purchase began with may have been a deferred one, which is rare for one that is still in its first
+    /// period: Google says how an item was replaced for 60 days after the purchase.
     /// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#ItemReplacement
-    private var isPaidLater: Bool {
-        if let mode = item.replacement?.mode { return mode == .deferred }
-        guard purchase.linkedPurchaseToken != nil, let start = purchase.startTime else { return false }
+    private var isReplacementUnknown: Bool {
+        guard item.replacement == nil, purchase.linkedPurchaseToken != nil, let start = purchase.startTime
+        else { return false }
         return assertedAt > start.addingTimeInterval(60 * 86_400)
     }
 
     /// The start of the period that an order paid for, if the purchase began with that order.
     func firstStart(paidBy order: String) -> Date? {
-        guard !isContinued, item.replacement?.mode != .deferred,
+        guard !isContinued, !isPaidLater,
             transaction.map({ TransactionName($0).firstOrder }) == order
         else { return nil }
         return purchase.startTime
