@@ -359,8 +359,9 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "ConformanceVectors", "CurlTransport", "GooglePubSub", "HTTPTransport", "lifecycle", "LoopbackServer",
-                "Normalizer", "NotificationSimulator", "ReceiverConfiguration", "WireJSON",
+                "ConformanceVectors", "CurlTransport", "GooglePubSub", "HTTPTransport", "lifecycle",
+                "LifecycleJournal", "LoopbackServer", "Normalizer", "NotificationSimulator", "ReceiverConfiguration",
+                "SQLiteJournal", "Stripe", "WireJSON",
             ],
             swiftSettings: strict
         ),

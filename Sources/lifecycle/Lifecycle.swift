@@ -86,7 +86,10 @@ enum ExitStatus {
         ),
         (.validationFailure, "wrong usage, including an unreadable file and an unknown account source"),
         (.rejected, "data was refused: a delivery, a line without an event, a log that was changed"),
-        (.nothingFound, "nothing found: the input has no event, or no purchase belongs to the account"),
+        (
+            .nothingFound,
+            "nothing found: the input has no event, no purchase belongs to the account, or no delivery has the id"
+        ),
         (.unavailable, "a provider or a database could not be reached"),
         (.cannotWrite, "output could not be written"),
     ].map { ($0.0.rawValue, $0.1) }

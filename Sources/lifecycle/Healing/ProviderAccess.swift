@@ -20,9 +20,11 @@ struct ProviderAccess {
             "bundleIds", "appAppleId", "environments", "rootsFile", "issuerId", "keyId", "keyFile", "isReleased",
             "revocation",
         ],
-        .google: ["packageNames", "serviceAccountFile"],
-        .revenuecat: ["apiKeyFile", "project", "appStoreFile"],
-        .stripe: ["apiKeyFile", "livemode", "account"],
+        .google: ["packageNames", "serviceAccountFile", "audience", "pushServiceAccount"],
+        .revenuecat: [
+            "apiKeyFile", "project", "appStoreFile", "authorizationsFile", "signingSecretsFile", "environments",
+        ],
+        .stripe: ["apiKeyFile", "livemode", "account", "signingSecretsFile", "completesSnapshots"],
     ]
     static let help = """
         The configuration is a JSON object:
@@ -36,11 +38,19 @@ struct ProviderAccess {
           stripe      apiKeyFile, livemode, account (a connected one)
           any         trustRootsFile (PEM certificates to trust instead of the system's),
                       emulator (a port of this host, where a simulator plays the provider)
+
+        Deliveries in quarantine can be taken in again only if the configuration also says how they are proven. That of apple \
+        does. A file of secrets has one on each line:
+
+          google      audience, pushServiceAccount (the address of the account that signs Pub/Sub's requests)
+          revenuecat  authorizationsFile and signingSecretsFile, or the one that you use; environments (production, sandbox)
+          stripe      signingSecretsFile, completesSnapshots (false if the key may not read what events leave out)
         """
 
     let provider: Provider
     private(set) var histories: [any DeliveryHistory] = []
     private(set) var questions: [any LineageQuestions] = []
+    /// Takes deliveries in again; nil if the configuration does not say how they are proven.
     private(set) var adapter: (any ProviderAdapter)?
     /// The purchases that the provider lists itself.
     private(set) var purchases: (any PurchaseList)?
@@ -105,6 +115,16 @@ struct ProviderAccess {
     private static func secret(_ reader: ObjectReader, _ name: MemberName) throws -> SecretBytes {
         let text = String(decoding: try contents(of: reader.string(name)), as: UTF8.self)
         return SecretBytes(text.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    /// One on each line; nil if no file is named.
+    private static func secrets(_ reader: ObjectReader, _ name: MemberName) throws -> [SecretBytes]? {
+        guard let path = try reader.optionalString(name) else { return nil }
+        let text = String(decoding: try contents(of: path), as: UTF8.self)
+        return text.split(whereSeparator: \.isNewline)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
+            .map { SecretBytes($0) }
     }
 
     /// Ends the connections.
@@ -202,7 +222,17 @@ struct ProviderAccess {
         )
         let configuration = GooglePlayAdapter.Configuration(packageNames: Set(names), subscriptions: [], push: nil)
         let adapter = try GooglePlayAdapter(configuration, keys: nil, api: api)
-        self.adapter = adapter
+        if reader.optionalValue("audience") != nil || reader.optionalValue("pushServiceAccount") != nil {
+            let push = GooglePlayAdapter.Configuration.Push(
+                audience: try reader.string("audience"),
+                serviceAccountEmail: try reader.string("pushServiceAccount")
+            )
+            self.adapter = try GooglePlayAdapter(
+                GooglePlayAdapter.Configuration(packageNames: Set(names), push: push),
+                keys: try RemoteKeySource(transport: transport),
+                api: api
+            )
+        }
         apps = names
         questions = [adapter]
         histories = names.compactMap { adapter.voidedPurchases(of: $0) }
@@ -245,6 +275,19 @@ struct ProviderAccess {
         if let path = try reader.optionalString("appStoreFile") { appStore = [try ProviderAccess(.apple, path: path)] }
         questions = appStore.flatMap(\.questions) + [client]
         purchases = client.purchases(askingAppStore: !appStore.isEmpty)
+        let authorizations = try Self.secrets(reader, "authorizationsFile")
+        let signingSecrets = try Self.secrets(reader, "signingSecretsFile")
+        if authorizations != nil || signingSecrets != nil {
+            var configuration = RevenueCatAdapter.Configuration(
+                authorizations: authorizations ?? [],
+                signingSecrets: signingSecrets ?? []
+            )
+            configuration.environments = try reader.optionalStrings("environments").map { names in
+                Set(names.map { StoreEnvironment(rawValue: $0) })
+            }
+            configuration.lookup = client
+            adapter = try RevenueCatAdapter(configuration)
+        }
         check = {
             let name = "revenuecat" + (project.map { "/\($0)" } ?? "")
             guard project != nil else {
@@ -261,13 +304,20 @@ struct ProviderAccess {
     }
 
     private mutating func stripe(_ reader: ObjectReader, _ transport: any HTTPTransportProtocol) throws {
-        // Nothing is received here, so no signature has to hold.
-        var configuration = StripeAdapter.Configuration(signingSecrets: [SecretBytes(UUID().uuidString)])
+        let signingSecrets = try Self.secrets(reader, "signingSecretsFile")
+        // To ask, no signature has to hold.
+        var configuration = StripeAdapter.Configuration(
+            signingSecrets: signingSecrets ?? [SecretBytes(UUID().uuidString)]
+        )
         configuration.lookup = .init(transport: transport, apiKey: try Self.secret(reader, "apiKeyFile"))
         if let isLive = try reader.optionalBool("livemode") { configuration.mode = isLive ? .live : .test }
         let account = try reader.optionalString("account")
         let adapter = try StripeAdapter(configuration)
-        self.adapter = adapter
+        let completesSnapshots = try reader.optionalBool("completesSnapshots") ?? true
+        if signingSecrets != nil {
+            configuration.lookup?.completesSnapshots = completesSnapshots
+            self.adapter = try StripeAdapter(configuration)
+        }
         questions = [adapter]
         purchases = adapter.subscriptions(of: account)
         let history = adapter.history(of: account)

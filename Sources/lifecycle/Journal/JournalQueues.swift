@@ -88,64 +88,6 @@ struct JournalDue: AsyncParsableCommand {
     }
 }
 
-/// `lifecycle journal quarantine`
-struct JournalQuarantine: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "quarantine",
-        abstract: "Lists deliveries that could not be taken in, or deletes them.",
-        discussion:
-            "A delivery's body is printed in JSON only; its header fields are credentials and are never printed."
-    )
-
-    @OptionGroup var options: DatabaseOptions
-
-    @Option(help: "Print at most so many.")
-    var limit: Int = 100
-
-    @Option(help: ArgumentHelp("Delete the delivery of this id.", valueName: "id"))
-    var discard: [String] = []
-
-    private struct Row: Encodable {
-        var id: String
-        var source: String
-        var reason: String
-        @EventTime var receivedAt: Date
-        var body: String
-
-        private enum CodingKeys: String, CodingKey {
-            case id, source, reason, body
-            case receivedAt = "received_at"
-        }
-    }
-
-    func run() async throws {
-        let journal = try await options.journal()
-        let entries = try await options.reachable { () async throws(JournalError) in
-            try await journal.quarantine.list(limit: discard.isEmpty ? limit : 10_000)
-        }
-        guard discard.isEmpty else {
-            for entry in entries where discard.contains(entry.id) {
-                try await options.reachable { () async throws(JournalError) in
-                    _ = try await journal.quarantine.discard(entry)
-                }
-            }
-            return
-        }
-        let rows = entries.map { entry in
-            Row(
-                id: entry.id,
-                source: entry.source,
-                reason: entry.reason,
-                receivedAt: entry.delivery.receivedAt,
-                body: String(decoding: entry.delivery.body, as: UTF8.self)
-            )
-        }
-        try options.output.print(rows, heads: ["received", "source", "reason", "bytes"]) { row in
-            [row.receivedAt.formatted(.iso8601), row.source, row.reason, "\(row.body.utf8.count)"]
-        }
-    }
-}
-
 /// `lifecycle journal export`
 struct JournalExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
