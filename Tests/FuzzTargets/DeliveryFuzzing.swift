@@ -51,12 +51,13 @@ enum DeliveryFuzzing {
         guard case .success(let normalization) = results else {
             if case .failure(let error) = results {
                 try promise(!edits.isEmpty, "a genuine delivery is refused: \(error)")
-                // When Apple signed decides by which certificates it may have, and the date is one of the edits.
-                let isOfAnotherTime = vector.provider == .apple && [.untrusted, .stale].contains(error.code)
+                // When Apple signed decides by which certificates it may have, and the date is one of the edits. So is the app, and
+                // what Apple signs for another app is nothing that it sent us.
+                let isOfAnother = vector.provider == .apple && [.untrusted, .stale, .misdirected].contains(error.code)
                 // Nobody vouches for what an app uploads of Google Play's, and for what Stripe is asked about.
                 let isUpload = ["upload", "question"].contains(kind(vector))
                 try promise(
-                    error.isAuthentic != isUpload || error.code == .unavailable || isOfAnotherTime,
+                    error.isAuthentic != isUpload || error.code == .unavailable || isOfAnother,
                     "a signed delivery counts as forged: \(error)"
                 )
             }
