@@ -51,9 +51,11 @@ enum DeliveryFuzzing {
         guard case .success(let normalization) = results else {
             if case .failure(let error) = results {
                 try promise(!edits.isEmpty, "a genuine delivery is refused: \(error)")
-                // When Apple signed decides by which certificates it may have, and the date is one of the edits. So is the app, and
-                // what Apple signs for another app is nothing that it sent us.
-                let isOfAnother = vector.provider == .apple && [.untrusted, .stale, .misdirected].contains(error.code)
+                // When Apple signed decides by which certificates it may have, and the date is one of the edits. So is the app: what
+                // Apple signs for another one, or for none that can be read, is nothing that it sent us.
+                let isOfAnother =
+                    vector.provider == .apple
+                    && [.untrusted, .stale, .misdirected, .malformed].contains(error.code)
                 // Nobody vouches for what an app uploads of Google Play's, and for what Stripe is asked about.
                 let isUpload = ["upload", "question"].contains(kind(vector))
                 try promise(
