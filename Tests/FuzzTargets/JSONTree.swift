@@ -1,4 +1,3 @@
-import NotificationSimulator
 import WireJSON
 
 /// A JSON value that can be edited. Scalars stay as they were written.
@@ -25,31 +24,13 @@ indirect enum JSONTree {
         }
     }
 
-    var bytes: [UInt8] {
-        var octets: [UInt8] = []
-        write(to: &octets)
-        return octets
-    }
+    var bytes: [UInt8] { text.bytes }
 
-    private func write(to octets: inout [UInt8]) {
+    private var text: JSONText {
         switch self {
-        case .scalar(let bytes): octets += bytes
-        case .array(let elements):
-            octets.append(UInt8(ascii: "["))
-            for (index, element) in elements.enumerated() {
-                if index > 0 { octets.append(UInt8(ascii: ",")) }
-                element.write(to: &octets)
-            }
-            octets.append(UInt8(ascii: "]"))
-        case .object(let members):
-            octets.append(UInt8(ascii: "{"))
-            for (index, member) in members.enumerated() {
-                if index > 0 { octets.append(UInt8(ascii: ",")) }
-                JSONText.append(quoted: member.name, to: &octets)
-                octets.append(UInt8(ascii: ":"))
-                member.value.write(to: &octets)
-            }
-            octets.append(UInt8(ascii: "}"))
+        case .scalar(let bytes): .raw(String(decoding: bytes, as: UTF8.self))
+        case .array(let elements): .array(elements.map(\.text))
+        case .object(let members): .object(JSONMembers(members.map { ($0.name, $0.value.text) }))
         }
     }
 
