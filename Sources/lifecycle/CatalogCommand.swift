@@ -27,9 +27,10 @@ struct CatalogCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Your catalogue so far, a JSON file.", valueName: "file"))
     var file: String?
 
-    func run() async throws {
+    func run() async throws { try await options.withAccess(run) }
+
+    private func run(with access: ProviderAccess) async throws {
         let known = try file.map { try ProductCatalog(path: $0) } ?? ProductCatalog([])
-        let access = try options.access()
         guard let products = access.products else {
             throw ValidationError(
                 "\(access.provider) has no list of products that can be read: the provider must be google"
@@ -42,7 +43,6 @@ struct CatalogCommand: AsyncParsableCommand {
             StandardError.write("\(error)")
             throw ExitCode.unavailable
         }
-        await access.close()
         try StandardOutput.write(line: CanonicalJSON.bytes(read.catalog))
         for name in read.unreadable { StandardError.write("\(name) is left out: its length cannot be read") }
         if !read.unreadable.isEmpty { throw ExitCode.differs }

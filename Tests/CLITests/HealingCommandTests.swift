@@ -103,7 +103,7 @@ struct HealingCommandTests {
     @Test("a refused key is named, and not shown", arguments: ["preflight", "backfill --since 2026-01-01T00:00:00Z"])
     func refused(command: String) throws {
         let run = try run("ask \(command); echo $?", key: "rk_test_wrong")
-        #expect(run.output.hasSuffix("69\n"))
+        #expect(run.output.hasSuffix("69\n"), "\(run.errors)")
         #expect(run.output.contains("give the key the right") || run.errors.contains("denied"))
         #expect(!run.output.contains("wrong") && !run.errors.contains("wrong"))
     }

@@ -164,18 +164,18 @@ struct QuarantineCommandTests {
             (.revenuecat, #""apiKeyFile":"\#(key)""#, #""authorizationsFile":"\#(authorizations)""#),
         ]
         for (provider, members, proof) in cases {
-            let asking = try ProviderAccess(provider, path: file("asking", Array("{\(members)}".utf8)))
-            #expect(asking.adapter == nil, "\(provider)")
-            await asking.close()
-            let taking = try ProviderAccess(provider, path: file("taking", Array("{\(members),\(proof)}".utf8)))
-            let adapter = try #require(taking.adapter, "\(provider)")
-            if provider == relay.provider {
+            try await ProviderAccess(provider, path: file("asking", Array("{\(members)}".utf8))).use { asking in
+                #expect(asking.adapter == nil, "\(provider)")
+            }
+            try await ProviderAccess(provider, path: file("taking", Array("{\(members),\(proof)}".utf8))).use {
+                taking in
+                let adapter = try #require(taking.adapter, "\(provider)")
+                guard provider == relay.provider else { return }
                 let story = try #require(CustomerStory.named("initial-purchase"))
                 let notification = try #require(try relay.notifications(story, from: Self.start).first)
                 let delivery = try relay.delivery(of: notification, sentAt: Self.start.addingTimeInterval(60))
                 #expect(try await adapter.receive(delivery).events.isEmpty == false)
             }
-            await taking.close()
         }
         let half = try file("half", Array("{\(google),\(audience)}".utf8))
         #expect(throws: (any Error).self) { try ProviderAccess(.google, path: half) }

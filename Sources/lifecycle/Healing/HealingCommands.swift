@@ -11,7 +11,9 @@ struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration for asking the provider, a JSON file.", valueName: "file"))
     var config: String
 
-    func access() throws -> ProviderAccess { try ProviderAccess(Provider(rawValue: provider), path: config) }
+    func withAccess(_ body: (ProviderAccess) async throws -> Void) async throws {
+        try await ProviderAccess(Provider(rawValue: provider), path: config).use(body)
+    }
 }
 
 /// `lifecycle preflight`
@@ -26,13 +28,13 @@ struct PreflightCommand: AsyncParsableCommand {
     @OptionGroup var options: ProviderOptions
     @OptionGroup var output: OutputOptions
 
-    func run() async throws {
-        let access = try options.access()
+    func run() async throws { try await options.withAccess(run) }
+
+    private func run(with access: ProviderAccess) async throws {
         let findings = await access.check()
         try output.print(findings, heads: ["NAME", "RESULT", "ADVICE"]) { finding in
             [finding.name, finding.isPassed ? "passed" : "failed", finding.advice]
         }
-        await access.close()
         if findings.contains(where: { !$0.isPassed }) { throw ExitCode.unavailable }
     }
 }
@@ -66,8 +68,9 @@ struct BackfillCommand: AsyncParsableCommand {
     )
     var since: Moment?
 
-    func run() async throws {
-        let access = try options.access()
+    func run() async throws { try await options.withAccess(run) }
+
+    private func run(with access: ProviderAccess) async throws {
         let journal = try await database.journal()
         var hasGap = false
         for history in access.histories {
@@ -100,7 +103,6 @@ struct BackfillCommand: AsyncParsableCommand {
             }
         }
         try await reconcile(journal, with: access, in: database)
-        await access.close()
         if hasGap { throw ExitCode.differs }
     }
 }
@@ -125,8 +127,9 @@ struct ReconcileCommand: AsyncParsableCommand {
     @Flag(help: "Ask about all purchases of the provider, due or not.")
     var all = false
 
-    func run() async throws {
-        let access = try options.access()
+    func run() async throws { try await options.withAccess(run) }
+
+    private func run(with access: ProviderAccess) async throws {
         let journal = try await database.journal()
         if all {
             try await database.reachable { () async throws(JournalError) in
@@ -134,7 +137,6 @@ struct ReconcileCommand: AsyncParsableCommand {
             }
         }
         try await reconcile(journal, with: access, in: database)
-        await access.close()
     }
 }
 
@@ -162,7 +164,10 @@ struct RefetchCommand: AsyncParsableCommand {
                 "a purchase is store/environment/id, such as app_store/production/2000000123456789, not \(purchase)"
             )
         }
-        let access = try options.access()
+        try await options.withAccess { access in try await refetch(lineage, with: access) }
+    }
+
+    private func refetch(_ lineage: SubscriptionID, with access: ProviderAccess) async throws {
         let journal = try await database.journal()
         let applied: [AppliedEvent]?
         do {
@@ -171,7 +176,6 @@ struct RefetchCommand: AsyncParsableCommand {
             StandardError.write("\(error)")
             throw ExitCode.unavailable
         }
-        await access.close()
         guard let applied else {
             StandardError.write("the provider does not know the purchase, or cannot be asked by its name")
             throw ExitCode.nothingFound

@@ -34,8 +34,9 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The purchases, one on each line.", valueName: "file"))
     var file: String?
 
-    func run() async throws {
-        let access = try options.access()
+    func run() async throws { try await options.withAccess(run) }
+
+    private func run(with access: ProviderAccess) async throws {
         let journal = try await database.journal()
         let report: Journal.Import
         if let file {
@@ -51,7 +52,6 @@ struct ImportCommand: AsyncParsableCommand {
             report = try await take(list, from: access, into: journal)
         }
         try StandardOutput.write(line: CanonicalJSON.bytes(report))
-        await access.close()
         if !report.missing.isEmpty || !report.refused.isEmpty { throw ExitCode.differs }
     }
 

@@ -127,8 +127,17 @@ struct ProviderAccess {
             .map { SecretBytes($0) }
     }
 
-    /// Ends the connections.
-    func close() async {
+    /// Asks the provider, and ends the connections however that ends: libcrypto is taken down with the process, and a connection
+    /// that is closed at the same time would abort it.
+    func use(_ body: (ProviderAccess) async throws -> Void) async throws {
+        do { try await body(self) } catch {
+            await close()
+            throw error
+        }
+        await close()
+    }
+
+    private func close() async {
         for access in appStore { await access.close() }
         await transport.shutdown()
     }

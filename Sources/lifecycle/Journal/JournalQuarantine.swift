@@ -63,7 +63,7 @@ struct JournalQuarantine: AsyncParsableCommand {
 
     func run() async throws {
         if let provider, let config {
-            try await replay(with: ProviderAccess(Provider(rawValue: provider), path: config))
+            try await ProviderAccess(Provider(rawValue: provider), path: config).use(replay)
         } else if discard.isEmpty {
             try await list()
         } else {
@@ -179,7 +179,6 @@ struct JournalQuarantine: AsyncParsableCommand {
             last = entries.last
             entries = chosen == nil ? try await page(of: journal, after: last) : []
         }
-        await access.close()
         if options.isForPeople {
             try options.output.print(rows, heads: ["id", "source", "decision", "code"]) { row in
                 [row.id, row.source, row.decision, row.code ?? "-"]
