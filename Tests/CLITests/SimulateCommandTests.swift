@@ -9,7 +9,7 @@ import StoryReceiving
 import Testing
 import WireJSON
 
-@Suite("lifecycle simulate and chaos", .serialized, .timeLimit(.minutes(5)))
+@Suite("lifecycle simulate and chaos", .timeLimit(.minutes(5)))
 struct SimulateCommandTests {
     private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("simulate-\(UUID().uuidString)")

@@ -4,7 +4,7 @@ import HTTPTransport
 import LoopbackServer
 import Testing
 
-/// All tests over sockets: one after another, since most of them wait for the same loop.
+/// All tests over sockets: one after another, since a connection that is silent for a second is given up, and a busy machine is.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 enum Loopback {
     /// Every test runs with proxies in the environment, all of which lead here.

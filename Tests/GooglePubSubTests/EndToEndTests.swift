@@ -74,7 +74,7 @@ final class LoopbackGoogle: Sendable {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct EndToEndTests {
     static let resource =
         #"{"kind":"androidpublisher#subscriptionPurchaseV2","subscriptionState":"SUBSCRIPTION_STATE_ACTIVE"}"#

@@ -178,7 +178,7 @@ private final class PlayedGoogle: Sendable {
     }
 }
 
-@Suite("lifecycle pull", .serialized, .timeLimit(.minutes(5)))
+@Suite("lifecycle pull", .timeLimit(.minutes(5)))
 struct PullCommandTests {
     @Test("prints events, keeps what gives none, and acknowledges only then")
     func printsAndAcknowledges() throws {

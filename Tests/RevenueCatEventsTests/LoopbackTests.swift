@@ -11,7 +11,7 @@ import Testing
 import WireJSON
 
 /// RevenueCat's REST API over TLS, from the webhook to the event.
-@Suite("RevenueCat over the network", .serialized, .timeLimit(.minutes(5)))
+@Suite("RevenueCat over the network", .timeLimit(.minutes(5)))
 struct LoopbackTests {
     typealias Play = @Sendable (_ attempt: Int, inout LoopbackServer.Exchange) -> Void
 

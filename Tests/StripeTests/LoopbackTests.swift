@@ -8,7 +8,7 @@ import Stripe
 import Testing
 
 /// Stripe's API over TLS, from a thin event on.
-@Suite("Stripe over the network", .serialized, .timeLimit(.minutes(5)))
+@Suite("Stripe over the network", .timeLimit(.minutes(5)))
 struct LoopbackTests {
     static let authority = Result { try TestAuthority() }
     /// Where no request may get to.
