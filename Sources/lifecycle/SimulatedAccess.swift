@@ -6,7 +6,7 @@ import StoryReceiving
 import WireJSON
 
 /// Writes the files with which `lifecycle backfill` and its like ask simulated providers: for each a configuration as
-/// ``ProviderAccess`` reads it, and its keys.
+/// ``ProviderAccess`` reads it, its keys, and what its deliveries are proven with.
 struct SimulatedAccess {
     let folder: URL
     /// The root of the simulator's certificate.
@@ -36,10 +36,21 @@ struct SimulatedAccess {
                 "serviceAccountFile",
                 try file("\(name)-service-account.json", google.serviceAccountKeyFile().bytes)
             )
-        case is RevenueCatSimulator:
+            members.append("audience", .string(google.audience))
+            members.append("pushServiceAccount", .string(google.serviceAccountEmail))
+        case let relay as RevenueCatSimulator:
             members.append("apiKeyFile", try file("\(name)-key", Array("sk_simulated".utf8)))
             members.append("project", "proj1")
-        default: members.append("apiKeyFile", try file("\(name)-key", Array("rk_live_simulated".utf8)))
+            if let authorization = relay.authorization {
+                members.append("authorizationsFile", try file("\(name)-authorization", authorization.bytes))
+            }
+            if let secret = relay.signingSecret {
+                members.append("signingSecretsFile", try file("\(name)-secret", secret.bytes))
+            }
+        case let stripe as StripeSimulator:
+            members.append("apiKeyFile", try file("\(name)-key", Array("rk_live_simulated".utf8)))
+            members.append("signingSecretsFile", try file("\(name)-secret", stripe.signingSecret.bytes))
+        default: break
         }
         let configuration = folder.appendingPathComponent("\(name).json")
         try writeFile(members.bytes, to: configuration)

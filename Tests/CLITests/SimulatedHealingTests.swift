@@ -8,6 +8,8 @@ import StoryReceiving
 import Testing
 import WireJSON
 
+@testable import lifecycle
+
 @Suite("A journal that heals from simulated providers", .timeLimit(.minutes(5)))
 struct SimulatedHealingTests {
     /// A story that a provider tells to a journal, with losses.
@@ -122,10 +124,11 @@ struct SimulatedHealingTests {
 
     @Test("asks each provider with the file that the simulator writes", arguments: CustomerStory.providers)
     func files(_ provider: Provider) async throws {
+        let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() - 20 * 86_400)
         try await withFolder { folder in
             let served = try ServedCommand([
                 "simulate", "refund", "--provider", provider.rawValue, "--serve", "--files", folder.path,
-                "--start", Date().addingTimeInterval(-20 * 86_400).formatted(.iso8601),
+                "--start", start.formatted(.iso8601),
             ])
             defer { served.stop() }
             let place = try object(try served.firstLine())
@@ -141,6 +144,14 @@ struct SimulatedHealingTests {
             )
             #expect(run.status == 0, "\(run.output) \(run.errors)")
             #expect(run.output.contains(#""is_passed":true"#))
+            try await ProviderAccess(provider, path: config).use { access in
+                let adapter = try #require(access.adapter, "a delivery in quarantine can be taken in again")
+                let simulator = try #require(try provider.simulator(seed: "1"))
+                let story = try #require(CustomerStory.named("refund"))
+                let notification = try #require(try simulator.notifications(story, from: start).first)
+                let delivery = try simulator.delivery(of: notification, sentAt: Date())
+                #expect(try await adapter.receive(delivery).events.isEmpty == false)
+            }
             // Google is asked once more, with a new token.
             #expect(try await put("401,401", to: "/simulator/trouble", of: place, in: folder) == 204)
             let refused = try CommandLineRun(["preflight", "--provider", provider.rawValue, "--config", config])

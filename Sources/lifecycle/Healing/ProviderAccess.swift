@@ -238,7 +238,10 @@ struct ProviderAccess {
             )
             self.adapter = try GooglePlayAdapter(
                 GooglePlayAdapter.Configuration(packageNames: Set(names), push: push),
-                keys: try RemoteKeySource(transport: transport),
+                keys: try RemoteKeySource(
+                    url: try port.map { try HTTPSURL(host: "localhost", port: $0, path: ["oauth2", "v3", "certs"]) },
+                    transport: transport
+                ),
                 api: api
             )
         }
