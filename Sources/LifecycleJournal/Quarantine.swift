@@ -7,7 +7,7 @@ public import Normalizer
 public struct Quarantine: Sendable {
     /// A delivery in quarantine.
     public struct Entry: Sendable, Identifiable {
-        /// Its name in the quarantine.
+        /// Its name in the quarantine: the source, a colon and a digest.
         public let id: String
         /// Its source, as the host names its adapters.
         public let source: String
@@ -16,6 +16,21 @@ public struct Quarantine: Sendable {
         /// The reason that it is here. It shows nothing of the content.
         public let reason: String
         let record: JournalRecord
+
+        fileprivate init(_ record: JournalRecord) throws {
+            let detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
+            id = record.key.replacing("\n", with: ":")
+            source = detail.source
+            delivery = Delivery(headers: detail.headers ?? [:], body: record.body, receivedAt: detail.receivedAt)
+            reason = detail.error ?? ""
+            self.record = record
+        }
+
+        /// The key of the record; nil for what is no id. A source may have a colon, the digest has none.
+        fileprivate static func key(_ id: String) -> String? {
+            guard let colon = id.lastIndex(of: ":"), !id.utf8.contains(0) else { return nil }
+            return id[..<colon] + "\n" + id[id.index(after: colon)...]
+        }
     }
 
     /// How much there is in a quarantine, or may be.
@@ -45,28 +60,27 @@ public struct Quarantine: Sendable {
         if let entry { selection = selection.following(entry.record) }
         let page = selection
         return try await journal.read { transaction in
-            try await transaction.records(page, in: .delivery).map { record in
-                let detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
-                let delivery = Delivery(
-                    headers: detail.headers ?? [:],
-                    body: record.body,
-                    receivedAt: detail.receivedAt
-                )
-                return Entry(
-                    id: record.key,
-                    source: detail.source,
-                    delivery: delivery,
-                    reason: detail.error ?? "",
-                    record: record
-                )
-            }
+            try await transaction.records(page, in: .delivery).map(Entry.init)
+        }
+    }
+
+    /// The delivery of an id.
+    ///
+    /// - Returns: nil if none in quarantine has it.
+    /// - Throws: ``JournalError``.
+    public func entry(_ id: String) async throws(JournalError) -> Entry? {
+        try await journal.read { transaction in
+            guard let key = Entry.key(id), let record = try await transaction.record(key, in: .delivery),
+                record.group == DeliveryPlace.quarantined.rawValue
+            else { return nil }
+            return try Entry(record)
         }
     }
 
     /// Gives a delivery to its adapter once more. It leaves the quarantine when it is accepted.
     ///
     /// - Parameters:
-    ///   - entry: the delivery, from ``list(after:limit:)``.
+    ///   - entry: the delivery, from ``list(after:limit:)`` or ``entry(_:)``.
     ///   - adapter: takes it; signatures are checked against the delivery's own time of receipt.
     /// - Returns: the answer that a provider would get; `Acknowledgement.Decision.accept` means that it was taken in.
     public func replay(_ entry: Entry, with adapter: some ProviderAdapter) async -> Acknowledgement {

@@ -233,10 +233,16 @@ struct JournalTests {
         #expect(try await journal.quarantine.list(after: entry).isEmpty)
         #expect(entry.source == "shop")
         #expect(entry.reason.contains("misdirected"))
+        #expect(entry.id.hasPrefix("shop:") && !entry.id.contains("\n"))
+        #expect(try await journal.quarantine.entry(entry.id)?.delivery.body == entry.delivery.body)
+        for stranger in ["", "shop", "shop:", "\0:", entry.id + "0"] {
+            #expect(try await journal.quarantine.entry(stranger)?.id == nil)
+        }
         #expect(await journal.quarantine.replay(entry, with: life.adapter).decision == .accept)
         #expect(try await journal.quarantine.list().isEmpty)
         #expect(try await !journal.events().isEmpty)
         #expect(try await !journal.quarantine.discard(entry))
+        #expect(try await journal.quarantine.entry(entry.id)?.id == nil, "it is kept as a delivery that was taken in")
     }
 
     @Test("A quarantine takes so many deliveries and bytes, and no more until some leave it", arguments: [true, false])

@@ -99,7 +99,7 @@ struct JournalQuarantine: AsyncParsableCommand {
         }
         let rows = entries.map { entry in
             Row(
-                id: entry.name,
+                id: entry.id,
                 source: entry.source,
                 reason: entry.reason,
                 receivedAt: entry.delivery.receivedAt,
@@ -121,16 +121,16 @@ struct JournalQuarantine: AsyncParsableCommand {
 
     /// - Throws: `ExitCode.nothingFound` if one of them is not there.
     private func entries(of ids: [String], in journal: Journal) async throws -> [Quarantine.Entry] {
-        var missing = Set(ids)
         var found: [Quarantine.Entry] = []
-        var last: Quarantine.Entry?
-        repeat {
-            let page = try await page(of: journal, after: last)
-            found += page.filter { missing.remove($0.name) != nil }
-            last = page.last
-        } while last != nil && !missing.isEmpty
+        var missing: [String] = []
+        for id in Set(ids).sorted() {
+            let entry = try await options.reachable { () async throws(JournalError) in
+                try await journal.quarantine.entry(id)
+            }
+            if let entry { found.append(entry) } else { missing.append(id) }
+        }
         guard missing.isEmpty else {
-            for id in missing.sorted() { StandardError.write("no delivery in quarantine has the id \(id)") }
+            for id in missing { StandardError.write("no delivery in quarantine has the id \(id)") }
             throw ExitCode.nothingFound
         }
         return found
@@ -155,7 +155,7 @@ struct JournalQuarantine: AsyncParsableCommand {
         let journal = try await options.journal()
         let chosen = replayAll ? nil : try await entries(of: replay, in: journal)
         if let other = chosen?.first(where: { $0.source != source }) {
-            throw ValidationError("\(other.name) is of the source \(other.source): name it with --source")
+            throw ValidationError("\(other.id) is of the source \(other.source): name it with --source")
         }
         var rows: [Replayed] = []
         var (isUnavailable, taken) = (false, 0)
@@ -167,7 +167,7 @@ struct JournalQuarantine: AsyncParsableCommand {
                 isUnavailable = isUnavailable || answer.decision == .retryLater
                 taken += answer.decision == .accept ? 1 : 0
                 let row = Replayed(
-                    id: entry.name,
+                    id: entry.id,
                     source: entry.source,
                     decision: answer.decision.rawValue,
                     code: answer.code?.rawValue
@@ -188,10 +188,5 @@ struct JournalQuarantine: AsyncParsableCommand {
         if isUnavailable { throw ExitCode.unavailable }
         if taken < rows.count { throw ExitCode.rejected }
     }
-}
-
-extension Quarantine.Entry {
-    /// Its name on one line. The journal's id has a line feed, which neither a shell's argument nor an address should have.
-    fileprivate var name: String { id.replacing("\n", with: ":") }
 }
 #endif

@@ -133,7 +133,7 @@ struct QueryRoutes: Sendable {
         }
         api.post("quarantine/:id/replay") { request, context in
             try tokens.check(request, for: .admin)
-            let entry = try await journal.quarantine.entry(try Self.name(context))
+            let entry = try await journal.quarantine.required(try Self.name(context))
             guard let adapter = sources.first(where: { $0.name == entry.source })?.adapter else {
                 throw HTTPError(.conflict, message: "the delivery's source is not configured")
             }
@@ -142,7 +142,7 @@ struct QueryRoutes: Sendable {
         }
         api.delete("quarantine/:id") { request, context -> HTTPResponse.Status in
             try tokens.check(request, for: .admin)
-            try await journal.quarantine.discard(try await journal.quarantine.entry(try Self.name(context)))
+            try await journal.quarantine.discard(try await journal.quarantine.required(try Self.name(context)))
             return .noContent
         }
         api.post("quarantine/replay") { request, _ in
@@ -323,7 +323,7 @@ private struct QuarantineEntry: Encodable {
     }
 
     init(_ entry: Quarantine.Entry) {
-        id = entry.name
+        id = entry.id
         source = entry.source
         reason = entry.reason
         receivedAt = entry.delivery.receivedAt

@@ -18,7 +18,7 @@ struct QuarantinePage: Sendable {
         }
         router.post("quarantine/:id/:action") { request, context in
             try tokens.check(request, for: .admin)
-            let entry = try await journal.quarantine.entry(try context.parameters.require("id"))
+            let entry = try await journal.quarantine.required(try context.parameters.require("id"))
             return PageRoutes.page(
                 try await page(notice: try await act(on: entry, try context.parameters.require("action")))
             )
@@ -42,7 +42,7 @@ struct QuarantinePage: Sendable {
     private func page(notice: String?) async throws -> String {
         var table = ReportTable(columns: ["Received", "Source", "Reason", "Bytes"])
         for entry in try await journal.quarantine.list() {
-            let address = "/quarantine/\(entry.name)"
+            let address = "/quarantine/\(entry.id)"
             table.rows.append(
                 (
                     cells: [
@@ -66,23 +66,14 @@ struct QuarantinePage: Sendable {
     }
 }
 
-extension Quarantine.Entry {
-    /// Its name in an address. The journal's id has a line feed, which an address cannot have.
-    var name: String { id.replacing("\n", with: ":") }
-}
-
 extension Quarantine {
-    /// The entry of a name in an address.
+    /// The delivery that an address names.
     ///
     /// - Throws: `HTTPError` with 404 if there is none, and `JournalError`.
-    func entry(_ name: String) async throws -> Entry {
-        let name = name.removingPercentEncoding ?? name
-        var last: Entry?
-        repeat {
-            let page = try await list(after: last)
-            if let found = page.first(where: { $0.name == name }) { return found }
-            last = page.last
-        } while last != nil
-        throw HTTPError(.notFound, message: "no delivery in quarantine has this id")
+    func required(_ id: String) async throws -> Entry {
+        guard let entry = try await entry(id.removingPercentEncoding ?? id) else {
+            throw HTTPError(.notFound, message: "no delivery in quarantine has this id")
+        }
+        return entry
     }
 }
