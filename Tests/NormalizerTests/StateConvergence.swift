@@ -140,7 +140,9 @@ struct RandomStory {
                     Fact.Charge(
                         transaction: name(),
                         price: Price(Money(ExactDecimal(Int64(pick(3))), "USD"), .charged),
-                        at: time()
+                        at: time(),
+                        changeStart: one(nil, time()),
+                        items: one(nil, [.init(product: "a"), .init(product: "b")])
                     )
                 )
             )

@@ -369,6 +369,9 @@ extension Fact {
         @EventTime public var at: Date
         /// The start of the period that it paid for, if another transaction, or none, names that.
         @OptionalEventTime public var periodStart: Date?
+        /// From when on it paid for the rest of a period, if a change within that period was charged by itself. ``items`` are
+        /// then the products that the change began.
+        @OptionalEventTime public var changeStart: Date?
         /// The part of each product, before anything is set off, if it paid for several and the store states their parts.
         public var items: Optional<[PurchasedItem]>  // In full: as in `NormalizedEvent`.
 
@@ -378,18 +381,21 @@ extension Fact {
             price: Price,
             at: Date,
             periodStart: Date? = nil,
+            changeStart: Date? = nil,
             items: [PurchasedItem]? = nil
         ) {
             self.transaction = transaction
             self.price = price
             self.at = at
             self.periodStart = periodStart
+            self.changeStart = changeStart
             self.items = items
         }
 
         private enum CodingKeys: String, CodingKey {
             case transaction, price, at, items
             case periodStart = "period_start"
+            case changeStart = "change_start"
         }
     }
 

@@ -36,6 +36,7 @@ extension Mapping {
             facts += span.periods(phase, isProvisional: true)
         }
         if let id = invoice.id, let price = invoice.price {
+            let change = invoice.chargedChange
             facts.append(
                 .charge(
                     Fact.Charge(
@@ -43,7 +44,8 @@ extension Mapping {
                         price: price,
                         at: (invoice.paidAt ?? created).date,
                         periodStart: invoice.paidStart?.date,
-                        items: invoice.chargedItems
+                        changeStart: change?.start.date,
+                        items: change?.items ?? invoice.chargedItems
                     )
                 )
             )

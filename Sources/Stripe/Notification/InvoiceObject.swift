@@ -264,7 +264,7 @@ extension InvoiceObject {
         )
     }
 
-    private func linesOfPeriod(beginningBy latest: Milliseconds) -> [Line] {
+    func linesOfPeriod(beginningBy latest: Milliseconds) -> [Line] {
         guard !hasMoreLines else { return [] }
         let billed = lines.filter { line in
             guard line.isSubscription, line.end != nil, let start = line.start else { return false }
@@ -278,28 +278,9 @@ extension InvoiceObject {
         return candidates.filter { $0.start == start }
     }
 
-    /// The part of each product in the charge for a period, if it pays for several: its lines less discounts, with the tax on top.
-    var chargedItems: [PurchasedItem]? {
-        guard paidStart != nil else { return nil }
-        var charged: [(product: String, amount: Int64)] = []
-        for line in linesOfPeriod(beginningBy: latestBeginning) where !line.isBilledByUse {
-            guard let product = line.price?.productID, let amount = line.charged else { return nil }
-            guard let index = charged.firstIndex(where: { $0.product == product }) else {
-                charged.append((product, amount))
-                continue
-            }
-            let (sum, overflows) = charged[index].amount.addingReportingOverflow(amount)
-            guard !overflows else { return nil }
-            charged[index].amount = sum
-        }
-        guard charged.count > 1 else { return nil }
-        return charged.sorted { $0.product < $1.product }
-            .map { PurchasedItem(product: $0.product, price: money($0.amount)) }
-    }
-
     /// The latest beginning of a period that is not billed ahead (`billing_schedules`): the making of the invoice.
     /// Under a test clock the end of its window shows that at least as well. The hour is for Stripe's delays.
-    private var latestBeginning: Milliseconds {
+    var latestBeginning: Milliseconds {
         let end = created == nil || hasTestClock ? lookBack.end : nil
         guard let made = end.map({ max($0, created ?? $0) }) ?? created else { return .max }
         return made + 3_600_000
@@ -309,39 +290,6 @@ extension InvoiceObject {
     var isInArrears: Bool {
         guard let span = paidSpan, let until = lookBack.end else { return false }
         return span.end <= until
-    }
-
-    /// The start of the period that a payment is for; nil if it is for a change within a period, for usage, or for
-    /// nothing, such as time that is given.
-    var paidStart: Milliseconds? {
-        switch purpose {
-        case .standalone: return nil
-        // The window that an invoice looks back on ends at the start of the period that it is made for.
-        case .start, .renewal: return (isInArrears ? nil : paidSpan?.start) ?? lookBack.end
-        case .settlement: return chargesForPeriod ? paidSpan?.start : restart
-        }
-    }
-
-    /// The start of the period that a change began, if the charge for it stands on the invoice as a proration. The time
-    /// that is given back then ends at another moment than the time that is charged; a change within a period leaves its end.
-    private var restart: Milliseconds? {
-        let givenBack = lines.filter { $0.isProration && ($0.amount ?? 0) <= 0 }
-        return lines.first { line in
-            line.isProration && (line.amount ?? 0) > 0 && line.start != nil
-                && givenBack.contains { $0.start == line.start && $0.end != line.end }
-        }?.start
-    }
-
-    /// True if it charges for the period in full, or with a discount.
-    private var chargesForPeriod: Bool {
-        guard billingReason != "subscription_threshold", !isInArrears, let start = paidSpan?.start else { return false }
-        return lines.contains { $0.isSubscription && !$0.isProration && $0.start == start && ($0.amount ?? 0) > 0 }
-    }
-
-    /// True if a change made a period begin before the end of the one before, and this invoice charges for it: in full,
-    /// next to any prorations. A trial that is given in the middle of a period begins one as well, and costs nothing.
-    var restartsPeriod: Bool {
-        billingReason == "subscription_update" && chargesForPeriod
     }
 
     /// True if it gives back the rest of a price or quantity that the new period is not charged for, even if that is

@@ -1,0 +1,74 @@
+import LifecycleEvents
+
+// The period, or the change within one, that a paid invoice charges for.
+extension InvoiceObject {
+    /// The start of the period that a payment is for; nil if it is for a change within a period, for usage, or for
+    /// nothing, such as time that is given.
+    var paidStart: Milliseconds? {
+        switch purpose {
+        case .standalone: return nil
+        // The window that an invoice looks back on ends at the start of the period that it is made for.
+        case .start, .renewal: return (isInArrears ? nil : paidSpan?.start) ?? lookBack.end
+        case .settlement: return chargesForPeriod ? paidSpan?.start : restart
+        }
+    }
+
+    /// The start of the period that a change began, if the charge for it stands on the invoice as a proration. The time
+    /// that is given back then ends at another moment than the time that is charged; a change within a period leaves its end.
+    private var restart: Milliseconds? {
+        let givenBack = lines.filter { $0.isProration && ($0.amount ?? 0) <= 0 }
+        return lines.first { line in
+            line.isProration && (line.amount ?? 0) > 0 && line.start != nil
+                && givenBack.contains { $0.start == line.start && $0.end != line.end }
+        }?.start
+    }
+
+    /// True if it charges for the period in full, or with a discount.
+    private var chargesForPeriod: Bool {
+        guard billingReason != "subscription_threshold", !isInArrears, let start = paidSpan?.start else { return false }
+        return lines.contains { $0.isSubscription && !$0.isProration && $0.start == start && ($0.amount ?? 0) > 0 }
+    }
+
+    /// True if a change made a period begin before the end of the one before, and this invoice charges for it: in full,
+    /// next to any prorations. A trial that is given in the middle of a period begins one as well, and costs nothing.
+    var restartsPeriod: Bool {
+        billingReason == "subscription_update" && chargesForPeriod
+    }
+
+    /// The part of each product in the charge for a period, if it pays for several: its lines less discounts, with the tax on top.
+    var chargedItems: [PurchasedItem]? {
+        guard paidStart != nil else { return nil }
+        return charges(for: linesOfPeriod(beginningBy: latestBeginning), ofAtLeast: 2)
+    }
+
+    /// The change within a period that it charges for: since when, and for which products. Nil if it is for a period of its own, or
+    /// if some of its prorations are for another time, since changes that were not invoiced at once come with the next invoice
+    /// (https://docs.stripe.com/billing/subscriptions/prorations). A product that a line also gives back continues at another
+    /// price or quantity.
+    var chargedChange: (start: Milliseconds, items: [PurchasedItem])? {
+        guard billingReason == "subscription_update", !hasMoreLines, paidStart == nil else { return nil }
+        let prorated = lines.filter(\.isProration)
+        guard let start = prorated.first?.start, prorated.allSatisfy({ $0.start == start }) else { return nil }
+        let givenBack = prorated.filter { ($0.amount ?? 0) < 0 }.map { $0.price?.productID }
+        let begun = prorated.filter { ($0.amount ?? 0) > 0 && !givenBack.contains($0.price?.productID) }
+        return charges(for: begun, ofAtLeast: 1).map { (start, $0) }
+    }
+
+    /// The charge of lines for each product, in the order of the products; nil if a line states none, or for fewer products.
+    private func charges(for lines: [Line], ofAtLeast least: Int) -> [PurchasedItem]? {
+        var charged: [(product: String, amount: Int64)] = []
+        for line in lines where !line.isBilledByUse {
+            guard let product = line.price?.productID, let amount = line.charged else { return nil }
+            guard let index = charged.firstIndex(where: { $0.product == product }) else {
+                charged.append((product, amount))
+                continue
+            }
+            let (sum, overflows) = charged[index].amount.addingReportingOverflow(amount)
+            guard !overflows else { return nil }
+            charged[index].amount = sum
+        }
+        guard charged.count >= least else { return nil }
+        return charged.sorted { $0.product < $1.product }
+            .map { PurchasedItem(product: $0.product, price: money($0.amount)) }
+    }
+}
