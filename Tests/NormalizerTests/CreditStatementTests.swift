@@ -87,6 +87,47 @@ struct CreditLife {
         state(facts, on: day ?? start)
     }
 
+    /// A change of product within a period.
+    ///
+    /// - Parameter price: the charge for the rest of the period; nil if the change is not charged by itself.
+    mutating func change(
+        to product: String,
+        _ transaction: String,
+        from old: String,
+        on day: Double,
+        in period: (start: Double, end: Double),
+        for price: Money?
+    ) {
+        let (start, end, at) = (Self.day(period.start), Self.day(period.end), Self.day(day))
+        let changed = Fact.ProductSwitch(
+            periodStart: start,
+            transaction: nil,
+            from: old,
+            to: product,
+            at: at,
+            proration: nil
+        )
+        state(
+            [
+                .period(
+                    .init(ServicePeriod(start: start, end: end), product: product, phase: .regular, transaction: nil)
+                ),
+                .productSwitch(changed),
+            ],
+            on: day
+        )
+        guard let price else { return }
+        // The store dates it a second before it states the change.
+        let charge = Fact.Charge(
+            transaction: transaction,
+            price: Price(price, .charged),
+            at: at,
+            changeStart: at - 1,
+            items: [.init(product: product)]
+        )
+        state([.charge(charge)], on: day)
+    }
+
     mutating func refund(
         _ transaction: String,
         _ scope: LifecycleEvent.Refund.Scope? = .full,

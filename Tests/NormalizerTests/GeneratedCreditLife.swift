@@ -14,6 +14,15 @@ struct GeneratedCreditLife: Codable {
         var paid_at: Int64?
     }
 
+    /// Another product for the rest of a period; without a price it is charged later, with other things.
+    struct Change: Codable {
+        var name: String
+        var period: String
+        var product: String
+        var at: Int64
+        var price: Money?
+    }
+
     struct End: Codable {
         var period: String
         var at: Int64
@@ -61,6 +70,7 @@ struct GeneratedCreditLife: Codable {
     var store = PurchaseStore.appStore
     var policy: CreditPolicy
     var periods: [Paid] = []
+    var changes: [Change] = []
     var ends: [End] = []
     var purchases: [Purchase] = []
     var refunds: [Refund] = []
@@ -104,6 +114,17 @@ struct GeneratedCreditLife: Codable {
                 facts.append(.charge(charge))
             }
             life.state(facts, on: Self.days(period.start))
+        }
+        for change in changes {
+            guard let period = periods.first(where: { $0.name == change.period }) else { continue }
+            life.change(
+                to: change.product,
+                change.name,
+                from: period.product,
+                on: Self.days(change.at),
+                in: (Self.days(period.start), Self.days(period.end)),
+                for: change.price
+            )
         }
         for end in ends {
             guard let period = periods.first(where: { $0.name == end.period }) else { continue }
@@ -294,6 +315,37 @@ extension GeneratedCreditLife {
             }
         }
         moments = (0...12).map { Self.origin + $0 * 17 * Self.day } + [now]
+        if store == .stripe { change(in: currency, seed: seed) }
+    }
+
+    /// Changes products within periods that nothing else cuts short, and refunds some of that.
+    private mutating func change(in currency: String, seed: UInt64) {
+        var random = SplitMix64(seed: ~seed)
+        for (index, period) in periods.enumerated() where period.trial != true && period.product != "year" {
+            let stops =
+                ends.filter { $0.period == period.name }.map(\.at)
+                + refunds.filter { $0.name == period.name && $0.ends_access }.map(\.at)
+                + periods.dropFirst(index + 1).prefix(1).map(\.start)
+            let over = stops.min().map { min($0, period.end) } ?? period.end
+            let hours = (over - (period.paid_at ?? period.start)) / Self.hour
+            let isReplaced = periods.dropFirst(index + 1).first.map { $0.start < period.end } ?? false
+            guard hours > 2, !isReplaced, Int.random(in: 0..<3, using: &random) > 0 else { continue }
+            let others = Self.products.prefix(3).filter { $0.name != period.product }
+            let other = others[Int.random(in: 0..<others.count, using: &random)]
+            let at = (period.paid_at ?? period.start) + Int64.random(in: 1..<hours, using: &random) * Self.hour + 7000
+            var change = Change(name: "\(period.name)/2", period: period.name, product: other.name, at: at)
+            if Int.random(in: 0..<4, using: &random) > 0 {
+                change.price = Self.money(Int64.random(in: 0...other.cents, using: &random), currency)
+            }
+            changes.append(change)
+            guard change.price != nil, Bool.random(using: &random) else { continue }
+            let refunded = at + Int64.random(in: 1...20 * 24, using: &random) * Self.hour
+            let scope: Refund.Scope =
+                Bool.random(using: &random)
+                ? .full : .amount(Self.money(Int64.random(in: 1...other.cents, using: &random), currency))
+            refunds.append(Refund(name: change.name, at: refunded, scope: scope, ends_access: false))
+            moments.append(refunded + Self.hour)
+        }
     }
 
     private static func money(_ cents: Int64, _ currency: String) -> Money {

@@ -10,6 +10,7 @@ A life has these members. Times are milliseconds, amounts are decimal strings.
     store       "app_store" or "stripe"
     policy      the JSON of a CreditPolicy
     periods     [{name, product, start, end, trial?, price?: {amount, currency}, paid_at?}]
+    changes     [{name, period, product, at, price?}]  another product for the rest of a period; the price of the charge for it alone
     ends        [{period, at}]        access ended, and no other product took its place
     purchases   [{name, product, quantity, at, price?}]
     refunds     [{name, at, scope: "full" | {"amount": money} | {"quantity": n}, ends_access}]
@@ -133,6 +134,7 @@ class Life:
     def read_periods(self, life):
         periods = sorted(life["periods"], key=lambda period: period["start"])
         ends = {end["period"]: end["at"] for end in life["ends"]}
+        changes = {change["period"]: change for change in life["changes"]}
         worths = []
         for index, period in enumerate(periods):
             before = periods[index - 1] if index else None
@@ -179,12 +181,42 @@ class Life:
                                 self.take(payment.earlier, begin, returned, of_change=True, reaches=True)
             worths.append(worth)
             stop, kept = self.stop(period, after, ends)
+            change = changes.get(period["name"])
+            if change is not None:
+                self.read_change(period, change, worth, payment, stop, kept)
+                stop, kept = change["at"], self.carries_over
             if allowance is not None:
                 self.give(period, allowance, payment, share, begin, stop, kept, trial, is_change)
             for refund in self.refunds_of(period["name"]):
                 back = self.fraction(refund, charged)
                 if back is not None:
                     self.take(payment, refund["at"], back, reaches=not self.net)
+
+    def read_change(self, period, change, worth, before, stop, kept):
+        """Another product for the rest of a period, which costs that part of its list price."""
+        at, product, charged = change["at"], change["product"], money(change.get("price"))
+        payment = Payment()
+        rest = clamp(Fraction(period["end"] - at, period["end"] - period["start"]))
+        old, price = worth, self.list_price(product)
+        # The store sets off the whole unused part, however much of it went back, if it charges the change.
+        if charged is None:
+            for refund in self.refunds_of(period["name"]):
+                if refund["at"] <= at:
+                    old = (old[0] * (1 - (self.fraction(refund, money(period.get("price"))) or 0)), old[1])
+        if old[1] != price[1] and old[0] != 0:
+            old = self.list_price(period["product"])
+        left, due = old[0] * rest, price[0] * rest
+        payment.earlier = before
+        payment.earlier_share = min(due, left) / old[0] if old[0] > 0 else Fraction(0)
+        if left > due:
+            self.take(before, at, (left - due) / old[0], of_change=True, reaches=True)
+        share = clamp((due - left) / due) * rest
+        self.give(period, self.allowances[product], payment, share, at, stop, kept, False, True)
+        # What a payment paid for goes back with it: the change's own, or else the period's.
+        for refund in self.refunds_of(period["name"] if charged is None else change["name"]):
+            back = self.fraction(refund, charged)
+            if back is not None:
+                self.take(payment, refund["at"], back, reaches=charged is None)
 
     def over_since(self, period, ends):
         times = [ends[period["name"]]] if period["name"] in ends else []

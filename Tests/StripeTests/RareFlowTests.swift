@@ -34,13 +34,16 @@ struct RareFlowTests {
         }
 
         /// The host after the deliveries in each order. Orders that begin alike have what they begin with in common.
+        ///
+        /// - Parameter first: deliveries that come before all of these.
         static func inEachOrder(
             _ deliveries: [Taken],
+            after first: [Taken] = [],
             by adapter: StripeAdapter,
             _ check: (Host) throws -> Void
         ) throws {
             let results = try deliveries.map { try adapter.take($0.body, at: $0.time) }
-            try Host(adapter).inEachOrder(results, check)
+            try Host(adapter, first).inEachOrder(results, check)
         }
 
         private func inEachOrder(_ results: [Normalization], _ check: (Host) throws -> Void) throws {

@@ -15,12 +15,23 @@ struct ChargeIndex {
         /// True if ``charge`` is a line of its own in the payment, from which nothing is set off.
         var isLine = false
         var isTrial = false
+        /// The transaction of a charge for the rest of the period alone, from a change within it on; nil if the period's own counts.
+        var change: String?
+    }
+
+    /// A charge for the rest of a period.
+    private struct Change {
+        var transaction: String
+        var start: Int64
+        var charge: Register<Fact.Charge>
     }
 
     private let byTransaction: [String: Register<Fact.Charge>]
     private var byStart: [Int64: [Register<Fact.Charge>]] = [:]
     /// A relay's charges that do not name their period, in the order of time. A store names the period that a charge pays for.
     private var unassigned: [(at: Int64, charge: Register<Fact.Charge>)] = []
+    /// The charges for changes within periods, by each product that they paid for.
+    private var changes: [String: [Change]] = [:]
     /// When the period begins that an order was charged for.
     private var startOfOrder: [String: Int64] = [:]
     /// How many products that wait for one charge begin at one time.
@@ -31,6 +42,9 @@ struct ChargeIndex {
         for (name, charge) in state.charges.sorted(by: { $0.key < $1.key }) {
             if let start = charge.value.periodStart?.millisecondsSince1970 {
                 byStart[start, default: []].append(charge)
+            } else if let start = charge.value.changeStart?.millisecondsSince1970 {
+                let change = Change(transaction: state.transaction(named: name), start: start, charge: charge)
+                for item in charge.value.items ?? [] { changes[item.product, default: []].append(change) }
             } else if !name.isEmpty, charge.by.authority != .store {
                 unassigned.append((charge.value.at.millisecondsSince1970, charge))
             }
@@ -43,8 +57,42 @@ struct ChargeIndex {
         for item in timeline.items where item.grantedSince <= item.start { beginnings[item.start, default: 0] += 1 }
     }
 
+    /// The payment for a product of a period, or for the rest of the period if the product began within it.
+    ///
+    /// - Parameter strands: all products of the period, with their times.
+    func payment(
+        of strand: Strand,
+        among strands: [Strand],
+        in period: PeriodTimeline.Period,
+        _ rules: StoreRules
+    ) -> Payment {
+        var payment = payment(of: strand.product, in: period, rules)
+        guard strand.start > period.start, let change = change(to: strand, among: strands, in: period) else {
+            return payment
+        }
+        payment.change = change.transaction
+        // It is the price of the rest, less what was set off. The credits follow from the price of the whole.
+        (payment.charge, payment.isLine) = (nil, false)
+        payment.total = Self.money(change.charge)
+        payment.isNet = rules.chargesNet && change.charge.by.authority == .store
+        return payment
+    }
+
+    /// The charge that paid for the rest of a period under a product that began within it. The store may date the change and its
+    /// charge differently, so each charge is for the nearest beginning of its product.
+    private func change(to strand: Strand, among strands: [Strand], in period: PeriodTimeline.Period) -> Change? {
+        guard let charges = changes[strand.product] else { return nil }
+        let beginnings = strands.lazy.filter { $0.product == strand.product && $0.start > period.start }.map(\.start)
+        func distance(_ change: Change, _ beginning: Int64) -> UInt64 { (change.start - beginning).magnitude }
+        let own = charges.filter { change in
+            guard change.start >= period.start, change.start < period.end else { return false }
+            return beginnings.min { distance(change, $0) < distance(change, $1) } == strand.start
+        }
+        return own.min { distance($0, strand.start) < distance($1, strand.start) }
+    }
+
     /// The payment for a product of a period.
-    func payment(of product: String, in period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
+    private func payment(of product: String, in period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
         let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[TransactionName($0).order] }
         let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {

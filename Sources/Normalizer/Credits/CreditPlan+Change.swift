@@ -31,7 +31,7 @@ extension CreditPlan {
             }
             let rest = new.isRest ? CreditPlan.rest(of: (new.periodStart, new.end), from: new.start) : .whole
             // A net charge is the rest after the whole unused part was set off, however much of it was refunded.
-            let stated = new.isNet && new.charge != nil ? old.worth : old.worth(by: new.start)
+            let stated = new.isNet && new.total != nil ? old.worth : old.worth(by: new.start)
             let isNet = new.isNet && !new.isLine
             if isNet, let charge = new.charge, charge.amount.coefficient > 0,
                 let paid = stated.inCurrency(of: charge)

@@ -24,6 +24,8 @@ extension CreditPlan {
         var charge: Money?
         /// The whole payment, if it paid for others too.
         var total: Money?
+        /// The transaction that paid for it alone, as the rest of a period after a change; nil if the period's payment did.
+        var change: String?
         var isNet = false
         /// True if ``charge`` is the product's own line of a payment, from which nothing is set off.
         var isLine = false
@@ -189,8 +191,7 @@ extension CreditPlan {
 
     private mutating func addRefunds(of state: SubscriptionState, _ reading: TenureReading) {
         for register in state.refundsOfTransactions {
-            guard let period = reading.timeline.index(of: register.value) else { continue }
-            for position in reading.tenuresOfPeriod[period] ?? [] {
+            for position in reading.tenures(paidByTransactionOf: register.value) {
                 let tenure = reading.tenures[position]
                 guard let fraction = Self.fraction(register.value, of: tenure.product, charge: tenure.total) else {
                     continue

@@ -128,8 +128,9 @@ extension CreditPlan.Tenure {
         isItem = strand.isItem
         isRest = strand.start > period.start
         isDropped = strand.end.map { strand.endsAsMain || $0 < min(period.accessEnd, period.end) } ?? false
+        change = payment.change
         // A product that joined later was not charged with the period.
-        if !isRest {
+        if !isRest || change != nil {
             (charge, total, isNet, isLine) = (payment.charge, payment.total, payment.isNet, payment.isLine)
         }
         brokenAt = period.brokenAt

@@ -11,6 +11,8 @@ struct TenureReading {
     private var graces: [Grace] = []
     /// By the place of their period in the timeline, with those of the items that run with it.
     private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
+    /// Those that a charge for a change within a period paid for, by its transaction.
+    private var tenuresOfChange: [String: [Int]] = [:]
     /// The tenures of which one took the place of another within a period.
     private var swaps: [(before: Int, after: Int)] = []
 
@@ -38,7 +40,7 @@ struct TenureReading {
             }
             var places: [Int?] = []
             for strand in strands {
-                let payment = charges.payment(of: strand.product, in: period, rules)
+                let payment = charges.payment(of: strand, among: strands, in: period, rules)
                 guard payment.from != nil || rules.statesUnpaidPeriods else {
                     places.append(nil)
                     continue
@@ -78,6 +80,16 @@ struct TenureReading {
         }
         graces = Self.graces(of: state, timeline)
         sort()
+        for place in tenures.indices {
+            if let change = tenures[place].change { tenuresOfChange[change, default: []].append(place) }
+        }
+    }
+
+    /// The tenures that a refunded payment paid for. A change within a period that was charged by itself is not the period's payment.
+    func tenures(paidByTransactionOf refund: Fact.RefundState) -> [Int] {
+        if let changed = tenuresOfChange[refund.transaction] { return changed }
+        guard let period = timeline.index(of: refund) else { return [] }
+        return (tenuresOfPeriod[period] ?? []).filter { tenures[$0].change == nil }
     }
 
     /// An end that was stated in grace ends the grace, also if access was given again since: then, or when it was stated, where
