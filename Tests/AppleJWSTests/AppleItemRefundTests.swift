@@ -46,7 +46,7 @@ struct AppleItemRefundTests {
         return .object(item)
     }
 
-    private func told(
+    private func reported(
         _ type: String,
         _ transaction: AppleSimulator.Transaction,
         status: Int64? = nil,
@@ -91,9 +91,9 @@ struct AppleItemRefundTests {
                 item("coins", price: 5990, refunds: refunds),
                 item("gems", price: 4000, refunds: refunds.last?.type == "FULL" ? [("FULL", 4000)] : []),
             ]
-            return try told("REFUND", transaction("Consumable", revokedAt: day(10)), items, at: date)
+            return try reported("REFUND", transaction("Consumable", revokedAt: day(10)), items, at: date)
         }
-        let bought = try told(
+        let bought = try reported(
             "ONE_TIME_CHARGE",
             transaction("Consumable", revokedAt: nil),
             [item("coins", price: 5990, refunds: []), item("gems", price: 4000, refunds: [])],
@@ -114,12 +114,12 @@ struct AppleItemRefundTests {
     func kept() throws {
         let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
         let items = [item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [])]
-        let begun = try told("SUBSCRIBED", subscription, status: 1, items, at: day(0.1))
+        let begun = try reported("SUBSCRIBED", subscription, status: 1, items, at: day(0.1))
         #expect(begun.map(\.kind) == [.started])
         let refunded = [
             item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [("PRORATED", 2000)]),
         ]
-        let events = begun + (try told("REFUND", subscription, status: 1, refunded, at: day(10.1)))
+        let events = begun + (try reported("REFUND", subscription, status: 1, refunded, at: day(10.1)))
         #expect(scopes(events) == [.fraction(try #require(ExactDecimal("0.2002")))])
         var ledger = AccountLedger()
         for event in events { _ = ledger.apply(event) }
@@ -130,14 +130,14 @@ struct AppleItemRefundTests {
     func taken(_ sku: String) throws {
         let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
         let prices: [(String, Int64)] = [("plan", 6990), ("extra", 3000)]
-        let begun = try told(
+        let begun = try reported(
             "SUBSCRIBED",
             subscription,
             status: 1,
             prices.map { item($0, price: $1) },
             at: day(0.1)
         )
-        let refunded = try told(
+        let refunded = try reported(
             "REFUND",
             subscription,
             status: 1,
@@ -150,7 +150,7 @@ struct AppleItemRefundTests {
         var renewal = transaction("Auto-Renewable Subscription", revokedAt: nil)
         (renewal.transactionId, renewal.transactionReason) = ("101", "RENEWAL")
         (renewal.purchaseDate, renewal.expiresDate) = (day(30), day(60))
-        let next = try told(
+        let next = try reported(
             "DID_RENEW",
             renewal,
             status: 1,
@@ -177,11 +177,11 @@ struct AppleItemRefundTests {
             #expect(balance(at: 15) == (kept == "plan" ? 1000 : 100))
         }
         var ledger = AccountLedger()
-        let told = (begun + refunded + next).map { ledger.apply($0) }
-        guard told.count == 3, case .refunded(let refund) = told[1].event.event,
-            case .renewed(let renewed) = told[2].event.event
+        let reported = (begun + refunded + next).map { ledger.apply($0) }
+        guard reported.count == 3, case .refunded(let refund) = reported[1].event.event,
+            case .renewed(let renewed) = reported[2].event.event
         else {
-            Issue.record("\(told.map(\.event.kind))")
+            Issue.record("\(reported.map(\.event.kind))")
             return
         }
         #expect(refund.affectsCurrentPeriod == true)
@@ -191,9 +191,19 @@ struct AppleItemRefundTests {
     @Test("what was bought for good, and is refunded and not taken away, is kept", arguments: ["CUSTOM", "FULL"])
     func bought(_ type: String) throws {
         let transaction = transaction("Non-Consumable", revokedAt: nil)
-        let bought = try told("ONE_TIME_CHARGE", transaction, [item("course", price: 9990, refunds: [])], at: day(0.1))
+        let bought = try reported(
+            "ONE_TIME_CHARGE",
+            transaction,
+            [item("course", price: 9990, refunds: [])],
+            at: day(0.1)
+        )
         let refund = (type: type, amount: Int64(type == "FULL" ? 9990 : 1000))
-        let refunded = try told("REFUND", transaction, [item("course", price: 9990, refunds: [refund])], at: day(10.1))
+        let refunded = try reported(
+            "REFUND",
+            transaction,
+            [item("course", price: 9990, refunds: [refund])],
+            at: day(10.1)
+        )
         var ledger = AccountLedger()
         let effects: [LifecycleEvent.AccessEffect] = (bought + refunded).map {
             ledger.apply($0).event.event.accessEffect

@@ -74,7 +74,7 @@ struct AppleOwnershipTests {
     @Test("a new purchase is possession whatever states it, and moves the lineage once")
     func boughtUnseen() throws {
         let upload = try cases.uploaded(bought(by: Self.two), at: 40)
-        let told = try cases.notified(
+        let reported = try cases.notified(
             "SUBSCRIBED",
             "RESUBSCRIBE",
             of: bought(by: Self.two),
@@ -90,7 +90,7 @@ struct AppleOwnershipTests {
         let moved = LifecycleEvent.transferred(
             .init(from: [.init(Self.one, .appAccountToken)], to: [.init(Self.two, .appAccountToken)])
         )
-        for results in [[upload], [upload, told], [told, upload], [refund], [upload, refund]] {
+        for results in [[upload], [upload, reported], [reported, upload], [refund], [upload, refund]] {
             let state = try cases.state([begun()] + results)
             #expect(owners(state) == [Self.two])
             #expect(state.ownership.conflicts.isEmpty && state.contradictions.isEmpty)
@@ -103,7 +103,7 @@ struct AppleOwnershipTests {
 
     @Test("a purchase gives possession at its own time, however late it is stated again")
     func statedAgain() throws {
-        let told = try cases.uploaded(bought(by: Self.two), at: 40)
+        let reported = try cases.uploaded(bought(by: Self.two), at: 40)
         let handover = StoreStatement.handover(
             of: SubscriptionID(store: .appStore, environment: .production, id: "1"),
             to: Account(Self.three, .appAccountToken),
@@ -117,9 +117,9 @@ struct AppleOwnershipTests {
             at: 60
         )
         let handed = Normalization(noChange: .init(.unchanged, statement: handover))
-        #expect(owners(try cases.state([begun(), told, handed, again])) == [Self.three])
+        #expect(owners(try cases.state([begun(), reported, handed, again])) == [Self.three])
         // Set App Account Token has another account on the same purchase, which buys nothing.
-        let reset = try cases.state([begun(), told, cases.uploaded(bought(by: Self.three), at: 60)])
+        let reset = try cases.state([begun(), reported, cases.uploaded(bought(by: Self.three), at: 60)])
         #expect(owners(reset) == [Self.two])
         #expect(reset.ownership.conflicts.map(\.claimed.id) == [Self.three])
     }

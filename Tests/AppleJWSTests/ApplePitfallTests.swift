@@ -129,7 +129,7 @@ struct ApplePitfallTests {
     @Test("a reversed refund of a replaced purchase is reported, even if a device has shown the transaction")
     func reversalOfWhatWasReplaced() throws {
         func day(_ days: Double) -> Date { AppleFixture.start.addingTimeInterval(days * 86_400) }
-        func told(_ type: String, _ transaction: AppleSimulator.Transaction, at days: Double) throws -> NormalizedEvent
+        func heard(_ type: String, _ transaction: AppleSimulator.Transaction, at days: Double) throws -> NormalizedEvent
         {
             let notification = AppleSimulator.Notification(
                 type,
@@ -141,11 +141,11 @@ struct ApplePitfallTests {
             return try #require(try fixture.adapter.events(fixture.simulator.delivery(notification)).first)
         }
         var replaced = AppleFixture.month()
-        let bought = try told("SUBSCRIBED", replaced, at: 0)
+        let bought = try heard("SUBSCRIBED", replaced, at: 0)
         replaced.isUpgraded = true
         var refunded = replaced
         (refunded.revocationDate, refunded.revocationType) = (day(5), "REFUND_FULL")
-        let reversal = try told("REFUND_REVERSED", replaced, at: 6)
+        let reversal = try heard("REFUND_REVERSED", replaced, at: 6)
         #expect(
             reversal.facts.compactMap { if case .refund(let refund) = $0 { refund.scope == nil } else { nil } } == [
                 true
@@ -154,7 +154,7 @@ struct ApplePitfallTests {
         for isUploaded in [false, true] {
             var ledger = AccountLedger()
             #expect(ledger.apply(bought).disposition == .applied)
-            #expect(ledger.apply(try told("REFUND", refunded, at: 5)).disposition == .applied)
+            #expect(ledger.apply(try heard("REFUND", refunded, at: 5)).disposition == .applied)
             if isUploaded {
                 let upload = try fixture.simulator.signed(replaced, at: day(6))
                 _ = ledger.apply(try fixture.adapter.receive(signedTransaction: upload, receivedAt: day(6)))

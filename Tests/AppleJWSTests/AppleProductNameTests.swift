@@ -238,14 +238,14 @@ struct AppleProductNameTests {
             #expect([grant.product] + (grant.otherProducts ?? []) == ["PLAN", "EXTRA"])
         }
         var ledger = AccountLedger()
-        let told = periods.flatMap { ledger.apply($0) }
+        let reported = periods.flatMap { ledger.apply($0) }
         let plan = PurchasedProduct(
             id: "PLAN",
             group: "generic",
             addOns: [PurchasedProduct(id: "EXTRA", group: "generic")]
         )
-        #expect(told.map(\.event.product) == [plan, plan, plan])
-        let causes = told.compactMap { applied -> LifecycleEvent.Renewed.Cause? in
+        #expect(reported.map(\.event.product) == [plan, plan, plan])
+        let causes = reported.compactMap { applied -> LifecycleEvent.Renewed.Cause? in
             if case .renewed(let renewed) = applied.event.event { renewed.cause } else { nil }
         }
         #expect(causes == [.scheduled, .scheduled])

@@ -80,8 +80,8 @@ struct AppleReceivingTests {
                 receivedAt: notification.signedDate
             ).events
             // Only the notification's type shows these: an end, an undone refund, the end of retries.
-            let told: Set<LifecycleEvent.Kind> = [.expired, .refundReversed]
-            if !told.contains(webhook.kind), webhook.facts.allSatisfy({ $0.kind != .nextProduct }) {
+            let reported: Set<LifecycleEvent.Kind> = [.expired, .refundReversed]
+            if !reported.contains(webhook.kind), webhook.facts.allSatisfy({ $0.kind != .nextProduct }) {
                 let facts = uploaded.flatMap(\.facts)
                 #expect(facts.count == webhook.facts.count, "\(story.name) \(webhook.kind)")
                 #expect(Set(facts) == Set(webhook.facts), "\(story.name) \(webhook.kind)")

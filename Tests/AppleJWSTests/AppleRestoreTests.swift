@@ -18,12 +18,12 @@ struct AppleRestoreTests {
         var events: Set<EventID> = []
 
         mutating func upload(_ transaction: AppleSimulator.Transaction, at date: Date) throws {
-            let told = try fixture.adapter.receive(
+            let reported = try fixture.adapter.receive(
                 signedTransaction: try fixture.simulator.signed(transaction, at: date),
                 signedRenewalInfo: nil,
                 receivedAt: date
             ).events
-            for event in told {
+            for event in reported {
                 events.insert(event.id)
                 _ = ledger.apply(event)
             }

@@ -161,7 +161,7 @@ struct AppleSnapshotTests {
             "autoRenewProductId": #""other""#, "priceIncreaseStatus": "0", "renewalPrice": "19990",
             "currency": #""USD""#, "isInBillingRetryPeriod": "true", "gracePeriodExpiresDate": "@46",
         ])
-        let told = try cases.notified(
+        let reported = try cases.notified(
             "DID_FAIL_TO_RENEW",
             "GRACE_PERIOD",
             of: cases.transaction(),
@@ -169,7 +169,7 @@ struct AppleSnapshotTests {
             status: 4,
             at: 30
         )
-        let before = try cases.state([begun(), told]).snapshot(at: cases.day(31))
+        let before = try cases.state([begun(), reported]).snapshot(at: cases.day(31))
         #expect(before.status == .grace && before.pendingProduct == "other" && before.priceChange != nil)
         let silent = try cases.notified(
             "REFUND_DECLINED",
@@ -177,7 +177,7 @@ struct AppleSnapshotTests {
             with: cases.renewal(["autoRenewProductId": ""]),
             at: 32
         )
-        let state = try cases.state([begun(), told, silent])
+        let state = try cases.state([begun(), reported, silent])
         #expect(state.access(at: cases.day(31)).isGranted)
         let after = state.snapshot(at: cases.day(33))
         #expect(after.status == .renewalDue && after.pendingProduct == nil && after.priceChange == nil)
@@ -221,7 +221,7 @@ struct AppleSnapshotTests {
             return results.flatMap { ledger.apply($0) }
         }
         #expect(applied([begun, refund, passing]).map(\.isRestoration) == [false, false, true])
-        // Told of after it was undone.
+        // Reported of after it was undone.
         #expect(applied([begun, passing, refund]).map(\.disposition) == [.applied, .applied, .superseded])
     }
 

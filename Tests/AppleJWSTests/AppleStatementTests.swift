@@ -108,7 +108,7 @@ struct AppleStatementTests {
         let off = cases.renewal(["autoRenewStatus": "0"])
         let planned = cases.renewal(["autoRenewProductId": #""other""#])
         let accepted = cases.renewal(["priceIncreaseStatus": "1"])
-        let told: [(String, [String: String], [String: String], LifecycleEvent.Kind)] = [
+        let reported: [(String, [String: String], [String: String], LifecycleEvent.Kind)] = [
             ("SUBSCRIBED", cases.transaction(), cases.renewal(), .started),
             ("DID_RENEW", second, cases.renewal(until: 60), .renewed),
             ("DID_FAIL_TO_RENEW", cases.transaction(), grace, .billingIssue),
@@ -120,7 +120,7 @@ struct AppleStatementTests {
             ("OFFER_REDEEMED", cases.transaction("1", ["offerType": "3"]), cases.renewal(), .offerRedeemed),
             ("PRICE_INCREASE", cases.transaction(), accepted, .priceChange),
         ]
-        for (type, transaction, renewal, kind) in told {
+        for (type, transaction, renewal, kind) in reported {
             let result = try cases.notified(type, "AS_NEVER_BEFORE", of: transaction, with: renewal, at: 30)
             #expect(result.events.map(\.event.kind) == [kind], "\(type)")
         }
@@ -206,9 +206,9 @@ struct AppleStatementTests {
         // A copy that was signed moments after the refund may not show it yet.
         let later = try disabled(isStated ? revoked : [:], at: 5 + AppleReportedCases.minutes(1))
         var ledger = AccountLedger()
-        let told = [refund, later].flatMap { ledger.apply($0) }
+        let reported = [refund, later].flatMap { ledger.apply($0) }
         #expect(
-            told.last?.event.event == .autoRenewDisabled(.init(reason: .customer, accessUntil: cases.day(5)))
+            reported.last?.event.event == .autoRenewDisabled(.init(reason: .customer, accessUntil: cases.day(5)))
         )
     }
 

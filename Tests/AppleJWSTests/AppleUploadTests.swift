@@ -8,7 +8,7 @@ import Testing
 @Suite("Uploads of old and new things together", .timeLimit(.minutes(5)))
 struct AppleUploadTests {
     /// A story whose notifications a ledger took in, and what the simulator signs for a client of its customer.
-    private struct Told {
+    private struct Reported {
         let fixture: AppleFixture
         let notifications: [AppleSimulator.Notification]
         var ledger = AccountLedger()
@@ -129,75 +129,80 @@ struct AppleUploadTests {
 
     @Test("the transaction of a year that gave way to an upgrade gives no access beside today's renewal info")
     func replaced() throws {
-        var told = try Told([
+        var reported = try Reported([
             Moment(.after(.zero), .subscribe(.proYearly)),
             Moment(.after(.seconds(12 * 86_400)), .upgrade(.proMonthly)),
             Moment(.after(.seconds(86_400)), .turnRenewalOff),
             Moment(.atPeriodEnd, .expire(.voluntary)),
         ])
-        #expect(try !told.snapshot().access.isGranted)
-        let before = try told.snapshot()
-        let bought = told.notifications[0].signedDate
-        let result = try told.upload(
-            told.data(0).transactionInfo,
+        #expect(try !reported.snapshot().access.isGranted)
+        let before = try reported.snapshot()
+        let bought = reported.notifications[0].signedDate
+        let result = try reported.upload(
+            reported.data(0).transactionInfo,
             at: bought,
-            beside: told.data(3).renewalInfo,
-            at: told.later
+            beside: reported.data(3).renewalInfo,
+            at: reported.later
         )
-        #expect(try told.snapshot() == before)
-        #expect(result.statements.map(\.assertedAt) == [bought, told.later])
+        #expect(try reported.snapshot() == before)
+        #expect(result.statements.map(\.assertedAt) == [bought, reported.later])
         #expect(Set(result.statements.map(\.subscription)).count == 1)
     }
 
     @Test("a family member whose sharing ended gets nothing back by the transaction from before")
     func unshared() throws {
-        var told = try Told([
+        var reported = try Reported([
             Moment(.after(.zero), .subscribe(.proYearly)),
             Moment(.after(.seconds(86_400)), .shareWithFamily),
             Moment(.after(.seconds(86_400)), .stopSharing),
         ])
-        let shared = try #require(told.data(1).transactionInfo)
-        var renewalInfo = try #require(told.data(0).renewalInfo)
+        let shared = try #require(reported.data(1).transactionInfo)
+        var renewalInfo = try #require(reported.data(0).renewalInfo)
         renewalInfo.originalTransactionId = shared.originalTransactionId
-        #expect(try !told.snapshot(of: shared.originalTransactionId).access.isGranted)
-        _ = try told.upload(shared, at: told.notifications[1].signedDate, beside: renewalInfo, at: told.later)
-        #expect(try !told.snapshot(of: shared.originalTransactionId).access.isGranted)
+        #expect(try !reported.snapshot(of: shared.originalTransactionId).access.isGranted)
+        _ = try reported.upload(
+            shared,
+            at: reported.notifications[1].signedDate,
+            beside: renewalInfo,
+            at: reported.later
+        )
+        #expect(try !reported.snapshot(of: shared.originalTransactionId).access.isGranted)
     }
 
     @Test("the transaction of the first period takes no grace away from the one that is to be paid for")
     func grace() throws {
-        var told = try Told([
+        var reported = try Reported([
             Moment(.after(.zero), .subscribe(.proMonthly)),
             Moment(.atPeriodEnd, .renew),
             Moment(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400))),
         ])
-        #expect(try told.snapshot().access.isGranted)
-        let before = try told.snapshot()
-        _ = try told.upload(
-            told.data(0).transactionInfo,
-            at: told.notifications[0].signedDate,
-            beside: told.data(2).renewalInfo,
-            at: told.later
+        #expect(try reported.snapshot().access.isGranted)
+        let before = try reported.snapshot()
+        _ = try reported.upload(
+            reported.data(0).transactionInfo,
+            at: reported.notifications[0].signedDate,
+            beside: reported.data(2).renewalInfo,
+            at: reported.later
         )
-        let after = try told.snapshot()
+        let after = try reported.snapshot()
         #expect(after.access.isGranted && after.status == before.status && after.period == before.period)
     }
 
     @Test("renewal info from before renewal was turned off does not turn it on, whatever is signed beside it")
     func renewalTurnedOff() throws {
-        var told = try Told([
+        var reported = try Reported([
             Moment(.after(.zero), .subscribe(.proMonthly)),
             Moment(.after(.seconds(86_400)), .turnRenewalOff),
         ])
-        #expect(try told.snapshot().willRenew == false)
-        let (first, last) = (try told.data(0), try told.data(1))
-        _ = try told.upload(
+        #expect(try reported.snapshot().willRenew == false)
+        let (first, last) = (try reported.data(0), try reported.data(1))
+        _ = try reported.upload(
             last.transactionInfo,
-            at: told.later,
+            at: reported.later,
             beside: first.renewalInfo,
-            at: told.notifications[0].signedDate
+            at: reported.notifications[0].signedDate
         )
-        #expect(try told.snapshot().willRenew == false)
+        #expect(try reported.snapshot().willRenew == false)
     }
 
     /// An answer about the status of a subscription, or a device's upload, has two signatures, moments apart.
@@ -207,16 +212,16 @@ struct AppleUploadTests {
     )
     func signedJustBefore(_ milliseconds: Double) throws {
         func snapshot(_ moments: [Moment], of index: Int) throws -> SubscriptionSnapshot {
-            var told = try Told(moments)
-            told.ledger = AccountLedger()
-            let data = try told.data(index)
-            _ = try told.upload(
+            var reported = try Reported(moments)
+            reported.ledger = AccountLedger()
+            let data = try reported.data(index)
+            _ = try reported.upload(
                 data.transactionInfo,
-                at: told.later,
+                at: reported.later,
                 beside: data.renewalInfo,
-                at: told.later.addingTimeInterval(milliseconds / 1000)
+                at: reported.later.addingTimeInterval(milliseconds / 1000)
             )
-            return try told.snapshot()
+            return try reported.snapshot()
         }
         let bought = Moment(.after(.zero), .subscribe(.proMonthly))
         let grace = try snapshot(

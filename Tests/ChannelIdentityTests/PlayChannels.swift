@@ -23,7 +23,7 @@ struct Step {
     /// True if the end that comes with it follows from another report.
     var isEndEchoed = false
     /// True if one channel reports here what the other reports at another step.
-    var isToldAtAnotherTime = false
+    var isAtAnotherTime = false
 
     var at: Int64 { hints.map(\.at).min() ?? 0 }
 }

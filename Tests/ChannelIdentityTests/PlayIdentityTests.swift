@@ -59,7 +59,7 @@ struct PlayIdentityTests {
         for (step, events) in zip(story.steps, channels.steps) {
             let google = events.google.filter(\.isShared)
             let relayed = events.relayed.filter(\.isShared)
-            if !step.isToldAtAnotherTime { #expect(Set(google.map(\.id)) == Set(relayed.map(\.id)), "\(step.name)") }
+            if !step.isAtAnotherTime { #expect(Set(google.map(\.id)) == Set(relayed.map(\.id)), "\(step.name)") }
             for event in relayed {
                 let twin = channels.google.first { $0.id == event.id }
                 #expect(twin?.transaction == event.transaction, "\(step.name)")
@@ -130,11 +130,11 @@ struct PlayIdentityTests {
             delivered.removeAll { _ in Int.random(in: 0..<4, using: &generator) == 0 }
             delivered.shuffle(using: &generator)
             var ledger = AccountLedger()
-            var told: Set<EventID> = []
-            for event in delivered where ledger.apply(event).disposition != .duplicate { told.insert(event.id) }
+            var heard: Set<EventID> = []
+            for event in delivered where ledger.apply(event).disposition != .duplicate { heard.insert(event.id) }
             // If the link between two names is lost, each of them is reported, under one id.
             for event in delivered where event.isShared && !echoes.contains(event.id) {
-                #expect(told.contains(event.id), "round \(round): \(event.kind) by \(event.provider)")
+                #expect(heard.contains(event.id), "round \(round): \(event.kind) by \(event.provider)")
             }
         }
     }
@@ -178,8 +178,8 @@ struct PlayIdentityTests {
         for order in [channels.google + channels.relayed, channels.relayed + channels.google] {
             let backend = Backend(order)
             #expect(backend.acts.count { kinds.contains($0.kind) } == 1)
-            let told = zip(order, backend.dispositions).filter { kinds.contains($0.0.kind) }
-            #expect(told.map(\.1) == [.applied, .duplicate])
+            let heard = zip(order, backend.dispositions).filter { kinds.contains($0.0.kind) }
+            #expect(heard.map(\.1) == [.applied, .duplicate])
             #expect(backend.grants.map(\.until) == alone[0].grants.map(\.until))
         }
         // Each channel has a name of its own for the purchase, and none for what it paid out.
@@ -210,13 +210,13 @@ struct PlayIdentityTests {
     ]
 
     @Test("both channels decide alike on access at every point of the story", arguments: PlayStory.subscriptions)
-    func accessAsItIsTold(_ story: PlayStory) async throws {
+    func accessAsItIsHeard(_ story: PlayStory) async throws {
         let steps = try await PlayChannels(story).steps
         for index in steps.indices {
-            let told = steps[...index]
-            let google = Backend(told.flatMap(\.google)).ledger
-            let relayed = Backend(told.flatMap(\.relayed)).ledger
-            let both = Backend(told.flatMap { $0.google + $0.relayed }).ledger
+            let heard = steps[...index]
+            let google = Backend(heard.flatMap(\.google)).ledger
+            let relayed = Backend(heard.flatMap(\.relayed)).ledger
+            let both = Backend(heard.flatMap { $0.google + $0.relayed }).ledger
             let next = story.steps.indices.contains(index + 1) ? story.steps[index + 1].at : Day.of(160)
             let moments = stride(from: story.steps[index].at + GoogleVectors.hour, to: next, by: 6 * 3_600_000)
             for moment in moments {

@@ -396,7 +396,7 @@ extension PlayStory {
                     ["expiration_reason": "BILLING_ERROR"]
                 )
             ],
-            isToldAtAnotherTime: true
+            isAtAnotherTime: true
         )
         // RevenueCat knows no hold: it reports the end when the grace period ends, and this is that end.
         let givenUp = Step(
@@ -413,7 +413,7 @@ extension PlayStory {
                 )
             ],
             webhooks: [],
-            isToldAtAnotherTime: true
+            isAtAnotherTime: true
         )
         return PlayStory(
             name: "grace and hold",

@@ -12,7 +12,7 @@ struct CaseFileTests {
         let file = """
             {"provider":"stripe","now":1772366402000,"config":{"secrets":["\(StripeCaseSender.secret)"]},
              "objects":{
-               "told":{"kind":"notice",\(Self.detail),"environment":"sandbox"},
+               "reported":{"kind":"notice",\(Self.detail),"environment":"sandbox"},
                "ping":{"id":"evt_1","object":"event","type":"ping","created":1772366400,"livemode":true,"x":[1]}
              },
              "cases":[{"id":"a/b","why":"a test",\(members),"expect":\(expect)}]}
@@ -25,8 +25,8 @@ struct CaseFileTests {
         arguments: [
             #"{"events":[{"kind":"notice"}]}"#, #"{"events":[{"kind":"notice",\#(detail),\#(identity)}],"whole":true}"#,
             #"{"events":[{"detail":{"kind":"test"},"fact_kinds":[]}]}"#,
-            #"{"events":[{"like":"told","environment":"production"}],"whole":true}"#,
-            #"{"events":[{"like":"told","environment":null}]}"#,
+            #"{"events":[{"like":"reported","environment":"production"}],"whole":true}"#,
+            #"{"events":[{"like":"reported","environment":null}]}"#,
         ]
     )
     func asStated(_ expect: String) async throws {
@@ -41,7 +41,8 @@ struct CaseFileTests {
             #"{"events":[{"id":["","stripe","production","evt_1","1"]}]}"#,
             #"{"events":[{"detail":{"kind":"other"}}]}"#,
             #"{"events":[{"detail":{"kind":"test"}}],"whole":true}"#, #"{"events":[{"kind":"notice"}],"whole":true}"#,
-            #"{"events":[{"fact_kinds":["period"]}]}"#, #"{"events":[{"price":{}}]}"#, #"{"events":[{"like":"told"}]}"#,
+            #"{"events":[{"fact_kinds":["period"]}]}"#, #"{"events":[{"price":{}}]}"#,
+            #"{"events":[{"like":"reported"}]}"#,
             #"{"events":[{"kind":"notice"}],"anomalies":["x"]}"#, #"{"nothing":"unchanged"}"#,
             #"{"reject":"malformed"}"#,
         ]
@@ -65,7 +66,7 @@ struct CaseFileTests {
         "values may be made of others",
         arguments: [
             (
-                #""like":"ping","set":{"/x/-":{"like":"told","remove":["/detail"]}}"#,
+                #""like":"ping","set":{"/x/-":{"like":"reported","remove":["/detail"]}}"#,
                 #""x":[1,{"kind":"notice","environment":"sandbox"}]"#
             ),
             (#""like":"ping","set":{"/x":{"join":["a",{"repeat":"bc","times":3}]}}"#, #""x":"abcbcbc""#),

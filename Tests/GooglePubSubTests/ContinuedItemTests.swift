@@ -173,7 +173,7 @@ struct ContinuedItemTests {
     }
 
     /// The news of each chapter, in the order given.
-    private static func told(_ chapters: [Normalization]) -> (ledger: AccountLedger, news: [NormalizedEvent]) {
+    private static func heard(_ chapters: [Normalization]) -> (ledger: AccountLedger, news: [NormalizedEvent]) {
         var ledger = AccountLedger()
         var news: [NormalizedEvent] = []
         for chapter in chapters { news += ledger.apply(chapter).filter(\.isNews).map(\.event) }
@@ -217,7 +217,7 @@ struct ContinuedItemTests {
         ]
         let policy = CreditPolicy(["premium": .init(credits: 200), addOn: .init(credits: 50)])
         for order in [[0, 1, 2, 3], [0, 2, 1, 3], [3, 2, 1, 0]] {
-            let (ledger, news) = Self.told(order.map { chapters[$0] })
+            let (ledger, news) = Self.heard(order.map { chapters[$0] })
             #expect([10, 20, 35].map { Self.balance(ledger, policy, at: $0) } == [200, 250, 250], "\(order)")
             for state in ledger.states where order[0] == 0 {
                 let products = Set(
@@ -281,7 +281,7 @@ struct ContinuedItemTests {
         ]
         let policy = CreditPolicy(["premium": .init(credits: 500), "basic": .init(credits: 200)])
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [0, 3]] {
-            let (ledger, _) = Self.told(order.map { chapters[$0] })
+            let (ledger, _) = Self.heard(order.map { chapters[$0] })
             #expect(ledger.states.count == 1, "\(order)")
             #expect([10, 20, 35].map { Self.balance(ledger, policy, at: $0) } == [500, 500, 200], "\(order)")
             let access = try [20, 35].map { days in
@@ -323,7 +323,7 @@ struct ContinuedItemTests {
         ]
         let policy = CreditPolicy(["premium": .init(credits: 500), "basic": .init(credits: 200)])
         for order in [[0, 1, 2], [2, 1, 0]] {
-            let (ledger, _) = Self.told(order.map { chapters[$0] })
+            let (ledger, _) = Self.heard(order.map { chapters[$0] })
             #expect([20, 35, 110].map { Self.balance(ledger, policy, at: $0) } == [500, 200, 200], "\(order)")
         }
     }
@@ -341,7 +341,7 @@ struct ContinuedItemTests {
         let left = Self.item("premium", order: Vectors.order, expiry: changed)
         let others = [Play.found(.subscription, Vectors.token, Self.replaced(left, at: changed).json)]
         let heard = try Play.map(3, canceled, token: Vectors.oldToken, at: Self.start + 100 * Self.day, others: others)
-        let (ledger, _) = Self.told([heard])
+        let (ledger, _) = Self.heard([heard])
         let policy = CreditPolicy(["basic": .init(credits: 200)])
         #expect([20, 110].map { Self.balance(ledger, policy, at: $0) } == [200, 200])
         #expect(ledger.states.map { $0.access(at: Play.date(Self.start + 20 * Self.day)).isGranted } == [true])
@@ -370,7 +370,7 @@ struct ContinuedItemTests {
             $0.items[0].expiry = end + 30 * Self.day
             $0.items[1].isRenewing = false
         }
-        let (ledger, news) = Self.told([
+        let (ledger, news) = Self.heard([
             try Play.map(4, bought, at: Self.start), try Play.map(2, renewed, at: end + 60_000),
             try Play.map(2, renewed, at: end + 120_000),
         ])
@@ -396,7 +396,7 @@ struct ContinuedItemTests {
                 #"{"initialCommittedPaymentsCount":12,"remainingCommittedPaymentsCount":\#(left),"pendingCancellation":{}}"#
         }
         let purchase = Vectors.purchase("ACTIVE", item).with { $0.start = Self.start }
-        let (ledger, _) = Self.told([
+        let (ledger, _) = Self.heard([
             try Play.map(
                 4,
                 Vectors.purchase("ACTIVE", item.with { $0.plan = [:] }).with { $0.start = Self.start },

@@ -65,10 +65,10 @@ struct ItemRevocationTests {
             )
         }
         let keptCredits: Int64 = index == 0 ? 7 : 100
-        let told: [(products: Set<String>, day: Int64, credits: Int64)] = [
+        let reported: [(products: Set<String>, day: Int64, credits: Int64)] = [
             ([revoked, kept], 4, 107), ([kept], 6, keptCredits), ([kept], 31, keptCredits),
         ]
-        for (chapter, expected) in zip(chapters, told) {
+        for (chapter, expected) in zip(chapters, reported) {
             for statement in chapter.furtherStatements { ledger.apply(statement) }
             for event in chapter.events { _ = ledger.apply(event) }
             let time = Play.date(Self.start + expected.day * Self.day)

@@ -81,14 +81,14 @@ struct MappingStoryTests {
     func refinements() throws {
         let (_, appliedEvents) = try Self.ledger(Self.life)
         #expect(appliedEvents.allSatisfy { $0.disposition == .applied })
-        let told = appliedEvents.map { applied in
+        let reported = appliedEvents.map { applied in
             switch applied.event.event {
             case .renewed(let renewed): "renewed \(renewed.cause)"
             default: applied.event.kind.rawValue
             }
         }
         #expect(
-            told == [
+            reported == [
                 "started", "renewed scheduled", "billing_issue",
                 "renewed recovery(from: LifecycleEvents.LifecycleEvent.Renewed.BillingTrouble.grace)",
                 "billing_issue", "billing_issue",
@@ -119,7 +119,7 @@ struct MappingStoryTests {
     }
 
     @Test("access follows the story at every point")
-    func accessAsItIsTold() throws {
+    func accessAsItIsReported() throws {
         let access: [(after: Int, days: Int64, isGranted: Bool)] = [
             (1, 1, true), (1, 29, true), (1, 31, false), (2, 45, true), (3, 62, true), (3, 64, false), (4, 70, true),
             (5, 92, true), (6, 94, false), (7, 101, true), (8, 125, true), (9, 140, false), (10, 165, true),

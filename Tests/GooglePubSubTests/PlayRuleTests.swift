@@ -90,8 +90,8 @@ struct PlayRuleTests {
         let results = [
             try Play.map(4, first, at: Self.start), try Play.map(2, renewed, at: end + 5000, askedAt: end + 9000),
         ]
-        let told = results[1].events.map { "\($0.product?.id ?? ""): \($0.kind.rawValue)" }
-        #expect(Set(told) == ["premium: renewed", "voice: expired"])
+        let reported = results[1].events.map { "\($0.product?.id ?? ""): \($0.kind.rawValue)" }
+        #expect(Set(reported) == ["premium: renewed", "voice: expired"])
         let (ledger, applied) = Self.ledger(results)
         let causes = applied.compactMap { applied -> LifecycleEvent.Renewed.Cause? in
             if case .renewed(let renewed) = applied.event.event { renewed.cause } else { nil }
@@ -187,8 +187,8 @@ struct PlayRuleTests {
             #expect((refund.id == id) == (order != Vectors.order))
             for results in [[bought, answered, unanswered], [bought, unanswered, answered]] {
                 let (_, applied) = Self.ledger(results)
-                let told = applied.filter { $0.event.kind == .refunded }.map(\.disposition)
-                #expect(told == [.applied, .duplicate], "\(order)")
+                let reported = applied.filter { $0.event.kind == .refunded }.map(\.disposition)
+                #expect(reported == [.applied, .duplicate], "\(order)")
             }
         }
     }

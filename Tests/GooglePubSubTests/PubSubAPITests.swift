@@ -102,7 +102,7 @@ struct PubSubAPITests {
         #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
     }
 
-    @Test func aPullMayWaitForAsLongAsItIsTold() async throws {
+    @Test func aPullMayWaitForAsLongAsItIsReported() async throws {
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
         _ = try await api().pull(1, timeout: .seconds(600), maximumBytes: 1 << 20)
         #expect(transport.requests.map(\.timeout) == [.seconds(600)])

@@ -51,7 +51,7 @@ private final class PullProcess: Sendable {
 /// Google as a process pulls from it: Pub/Sub without TLS, as an emulator is, and token endpoint and Play API with.
 private final class PlayedGoogle: Sendable {
     /// The requests to Pub/Sub.
-    struct Told: Sendable, Hashable {
+    struct Reported: Sendable, Hashable {
         var verb: String
         var ids: [String]
         var seconds: Int64?
@@ -60,9 +60,9 @@ private final class PlayedGoogle: Sendable {
     }
 
     final class Log: Sendable {
-        private let entries = Locked<[Told]>([])
-        var all: [Told] { entries.withLock { $0 } }
-        func add(_ entry: Told) { entries.withLock { $0.append(entry) } }
+        private let entries = Locked<[Reported]>([])
+        var all: [Reported] { entries.withLock { $0 } }
+        func add(_ entry: Reported) { entries.withLock { $0.append(entry) } }
     }
 
     let folder: URL
@@ -87,7 +87,7 @@ private final class PlayedGoogle: Sendable {
             }
             let verb = String(exchange.request.target.dropFirst(prefix.count))
             guard verb == "pull" else {
-                log.add(Self.told(verb, exchange.request.body, folder))
+                log.add(Self.reported(verb, exchange.request.body, folder))
                 return exchange.respond(200, body: Array("{}".utf8))
             }
             let batch = waiting.take()
@@ -120,10 +120,10 @@ private final class PlayedGoogle: Sendable {
         }
     }
 
-    private static func told(_ verb: String, _ body: [UInt8], _ folder: URL) -> Told {
+    private static func reported(_ verb: String, _ body: [UInt8], _ folder: URL) -> Reported {
         let reader = try? ObjectReader(parsing: body)
         let output = try? Data(contentsOf: folder.appendingPathComponent("output"))
-        return Told(
+        return Reported(
             verb: verb,
             ids: (try? reader?.strings("ackIds").sorted()) ?? [],
             seconds: (try? reader?.optionalInt64("ackDeadlineSeconds")) ?? nil,
@@ -199,12 +199,12 @@ struct PullCommandTests {
         #expect(events.map(\.kind) == [.renewed])
         #expect(events.first?.origin.channel == .refetch)
 
-        let told = google.log.all
+        let reported = google.log.all
         // A message about another app is left to its own receiver.
-        let acknowledged = told.filter { $0.verb == "acknowledge" }
+        let acknowledged = reported.filter { $0.verb == "acknowledge" }
         #expect(acknowledged.flatMap(\.ids).sorted() == ["0", "1", "3"])
-        #expect(told.contains { $0.verb == "modifyAckDeadline" && $0.ids == ["2"] })
-        #expect(told.first { $0.ids.contains("0") }?.lines == 1)
+        #expect(reported.contains { $0.verb == "modifyAckDeadline" && $0.ids == ["2"] })
+        #expect(reported.first { $0.ids.contains("0") }?.lines == 1)
 
         let kept = try run.text("quarantine").split(separator: "\n")
         #expect(kept.count == 2)

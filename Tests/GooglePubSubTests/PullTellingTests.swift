@@ -175,7 +175,7 @@ extension PullWorkerTests {
     /// A supervisor waits a few seconds before it kills a process. Acknowledgements are sent if they still can be by
     /// then.
     @Test(arguments: [(Duration.seconds(3), true), (.seconds(15), false)])
-    func stopWaitsForATokenOnlySoLong(_ delay: Duration, _ isTold: Bool) async throws {
+    func stopWaitsForATokenOnlySoLong(_ delay: Duration, _ isReported: Bool) async throws {
         subscription.publish(["a"])
         let (endpoint, transport, inner) = (StubTransport(), StubTransport(), subscription.transport)
         let token = HTTPTransportResponse(
@@ -214,7 +214,7 @@ extension PullWorkerTests {
         }
         #expect(start.duration(to: clock.now) < .seconds(15))
         try await running.value
-        #expect(subscription.state.withLock { $0.acknowledged } == (isTold ? ["a"] : []))
-        #expect(lost() == (isTold ? 0 : 1))
+        #expect(subscription.state.withLock { $0.acknowledged } == (isReported ? ["a"] : []))
+        #expect(lost() == (isReported ? 0 : 1))
     }
 }

@@ -489,11 +489,11 @@ struct PullWorkerTests {
         }
         while started.withLock({ $0 }) < 2 { await Task.yield() }
         running.cancel()
-        let isTold = await becomes { $0.acknowledged == ["quick"] }
+        let isReported = await becomes { $0.acknowledged == ["quick"] }
         let isHeld = await becomes { $0.extended.contains("slow") }
         isReleased.withLock { $0 = true }
         try await running.value
-        #expect(isTold)
+        #expect(isReported)
         #expect(isHeld)
         #expect(subscription.state.withLock { $0.acknowledged } == ["quick", "slow"])
     }
@@ -676,16 +676,16 @@ struct PullWorkerTests {
         let inner = subscription.transport
         transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
         subscription.publish(["a", "b"])
-        let isTold = Locked(false)
+        let isReported = Locked(false)
         _ = try await run(worker(transport: transport) { $0.acknowledgementDeadline = .seconds(20) }, until: 2) {
             message in
             if message.content.messageID == "b" {
                 let isSo = await becomes { $0.acknowledged == ["a"] }
-                isTold.withLock { $0 = isSo }
+                isReported.withLock { $0 = isSo }
             }
             return .acknowledge
         }
-        #expect(isTold.withLock { $0 })
+        #expect(isReported.withLock { $0 })
         #expect(reports.count { $0 == .trouble(.acknowledge, "connectionFailed") } == 1)
     }
 
@@ -755,8 +755,10 @@ struct PullWorkerTests {
             #expect(message.content.deliveryAttempt == 4)
             return .redeliver
         }
-        let told = transport.requests.filter { $0.url.path.hasSuffix(":modifyAckDeadline") }
-        #expect(told.map { String(decoding: $0.body, as: UTF8.self) } == [#"{"ackIds":["1"],"ackDeadlineSeconds":24}"#])
+        let reported = transport.requests.filter { $0.url.path.hasSuffix(":modifyAckDeadline") }
+        #expect(
+            reported.map { String(decoding: $0.body, as: UTF8.self) } == [#"{"ackIds":["1"],"ackDeadlineSeconds":24}"#]
+        )
     }
 
     @Test func countsNoFurtherThanNumbersGo() async throws {
@@ -768,9 +770,9 @@ struct PullWorkerTests {
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
         let handled = try await run(worker(transport: transport), until: 3) { _ in .redeliver }
         #expect(handled == ["m", "m", "m"])
-        let told = transport.requests.filter { $0.url.path.hasSuffix(":modifyAckDeadline") }
+        let reported = transport.requests.filter { $0.url.path.hasSuffix(":modifyAckDeadline") }
         #expect(
-            try told.allSatisfy { try ObjectReader(parsing: $0.body).int64("ackDeadlineSeconds") == 600 }
+            try reported.allSatisfy { try ObjectReader(parsing: $0.body).int64("ackDeadlineSeconds") == 600 }
         )
     }
 

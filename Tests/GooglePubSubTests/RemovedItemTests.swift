@@ -104,15 +104,15 @@ struct RemovedItemTests {
         var ledger = AccountLedger()
         let news = try Self.chapters(removing: removed, isListedOnce: isListedOnce).flatMap { ledger.apply($0) }
             .filter(\.isNews).map(\.event)
-        let told = news.filter { $0.occurredAt >= Play.date(Self.start + 20 * Self.day) }.map { event in
+        let reported = news.filter { $0.occurredAt >= Play.date(Self.start + 20 * Self.day) }.map { event in
             switch event.event {
             case .renewed(let renewed): "\(event.product?.id ?? "") \(renewed.cause)"
             default: "\(event.product?.id ?? "") \(event.kind)"
             }
         }
         let renewals = ["\(left) scheduled", "\(left) scheduled", "\(left) auto_renew_disabled"]
-        #expect(told.filter { $0.hasPrefix(left) } == renewals)
-        #expect(told.filter { !$0.hasPrefix(left) } == (isListedOnce ? ["\(removed) expired"] : []))
+        #expect(reported.filter { $0.hasPrefix(left) } == renewals)
+        #expect(reported.filter { !$0.hasPrefix(left) } == (isListedOnce ? ["\(removed) expired"] : []))
     }
 
     /// Its end takes away nothing that was paid for. It is over all the same.
@@ -123,9 +123,9 @@ struct RemovedItemTests {
             var ledger = AccountLedger()
             let news = order.flatMap { ledger.apply(chapters[$0]) }.filter { $0.event.product?.id == removed }
             let isOver = (order.firstIndex(of: 2) ?? 0) < (order.firstIndex(of: 0) ?? 0)
-            let told = Dictionary(uniqueKeysWithValues: news.map { ($0.event.kind, $0.disposition) })
+            let reported = Dictionary(uniqueKeysWithValues: news.map { ($0.event.kind, $0.disposition) })
             let start = isOver ? AppliedEvent.Disposition.superseded : .applied
-            #expect(told == [.started: start, .autoRenewDisabled: .applied, .expired: .applied], "\(order)")
+            #expect(reported == [.started: start, .autoRenewDisabled: .applied, .expired: .applied], "\(order)")
         }
     }
 
@@ -137,10 +137,10 @@ struct RemovedItemTests {
         let announced = ["audio", "premium"].map { Self.item($0, months: 1, isRemoved: $0 == removed) }
         for state in ["ACTIVE", "CANCELED"] {
             let purchase = Self.purchase(announced).with { $0.state = state }
-            let told = try Play.map(17, purchase, at: Self.start + 10 * Self.day).events
+            let reported = try Play.map(17, purchase, at: Self.start + 10 * Self.day).events
                 .filter { $0.product?.id == removed }
-            #expect(told.map(\.kind) == [.autoRenewDisabled])
-            guard case .autoRenewDisabled(let disabled)? = told.first?.event else { continue }
+            #expect(reported.map(\.kind) == [.autoRenewDisabled])
+            guard case .autoRenewDisabled(let disabled)? = reported.first?.event else { continue }
             #expect(disabled.reason == .customer)
         }
     }

@@ -123,9 +123,9 @@ struct WholePurchaseTests {
         #expect(Self.granted(ledger, days: 9.5))
         #expect(!Self.granted(ledger, days: 11))
         // Its own notification is reported as usual.
-        var told = Self.ledger([try Play.map(4, bought, at: Self.start), changed])
+        var reported = Self.ledger([try Play.map(4, bought, at: Self.start), changed])
         let event = try #require(try Play.map(13, old, at: changedAt + 2500).events.first)
-        let applied = told.apply(event)
+        let applied = reported.apply(event)
         #expect(applied.disposition == .superseded)
     }
 

@@ -76,16 +76,16 @@ struct KillTests {
         #expect(customers.count == 12)
         #expect(!kept.isEmpty)
         #expect(try await journal.rebuild().differing == [])
-        var told: [String] = []
+        var reported: [String] = []
         while true {
             let items = try await journal.outbox.next(100, lease: .seconds(600))
             if items.isEmpty { break }
-            told += items.map(\.id)
+            reported += items.map(\.id)
             for item in items { #expect(try await journal.outbox.done(item)) }
         }
-        #expect(Set(told).count == told.count)
+        #expect(Set(reported).count == reported.count)
         let news = try await journal.events(limit: 100_000).filter(\.event.isNews)
-        #expect(Set(told) == Set(news.map(\.event.event.id.description)))
+        #expect(Set(reported) == Set(news.map(\.event.event.id.description)))
     }
 
     private static func result(_ line: LogLine) -> Normalization {

@@ -472,16 +472,16 @@ struct AccountStories {
         let began = Self.begins("t1", "basic", 0, 30, by: .apple)
         let beside = try #require(Self.begins("t2", "pro", 0, 30, lineage: "L2", by: .apple).statement)
         let renewed = try #require(Self.begins("t3", "basic", 30, 60, by: .apple, isRenewal: true).statement)
-        let told = Normalization([began], furtherStatements: [beside])
+        let reported = Normalization([began], furtherStatements: [beside])
         let asked = Normalization(noChange: .init(.unchanged, statement: renewed), furtherStatements: [beside])
 
-        #expect(told.lineages == [began.subscription, beside.subscription])
+        #expect(reported.lineages == [began.subscription, beside.subscription])
         var ledger = AccountLedger()
-        #expect(ledger.apply(told).map(\.disposition) == [.applied])
+        #expect(ledger.apply(reported).map(\.disposition) == [.applied])
         #expect(ledger.apply(asked) == [])
-        #expect(ledger.apply(told).map(\.disposition) == [.duplicate])
+        #expect(ledger.apply(reported).map(\.disposition) == [.duplicate])
         var expected = AccountLedger()
-        for statement in told.statements + asked.statements { expected.apply(statement) }
+        for statement in reported.statements + asked.statements { expected.apply(statement) }
         #expect(ledger.unreportedStates == expected.states)
         #expect(ledger.states.map { $0.access(at: Self.day(29)).isGranted } == [true, true])
         #expect(ledger.states.map { $0.access(at: Self.day(59)).isGranted } == [true, false])

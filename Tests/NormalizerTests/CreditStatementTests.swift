@@ -244,12 +244,12 @@ struct CreditStatementTests {
         var refunded = life
         refunded.refund("GPA.1", on: 10, periodStart: 0)
         for order in [[0, 1], [1, 0]] {
-            var told = life
-            told.statements = order.map { life.statements[$0] }
-            #expect([1, 6, 29].map { told.balance(used: [(80, 3)], on: $0) } == [200, 120, 120])
-            told.statements += refunded.statements.suffix(1)
-            #expect([6, 11].map { told.balance(used: [(80, 3)], on: $0) } == [120, 0])
-            let state = try #require(told.ledger.states.first)
+            var reported = life
+            reported.statements = order.map { life.statements[$0] }
+            #expect([1, 6, 29].map { reported.balance(used: [(80, 3)], on: $0) } == [200, 120, 120])
+            reported.statements += refunded.statements.suffix(1)
+            #expect([6, 11].map { reported.balance(used: [(80, 3)], on: $0) } == [120, 0])
+            let state = try #require(reported.ledger.states.first)
             #expect([9, 11].map { state.access(at: CreditLife.day($0)).isGranted } == [true, false])
         }
     }
@@ -271,14 +271,14 @@ struct CreditStatementTests {
             life.buy("basic", "1", from: 0, until: 30, for: 10, on: 12)
         }
         for statements in [life.statements, life.statements.reversed()] {
-            var told = life
-            told.statements = statements
+            var reported = life
+            reported.statements = statements
             let days: [Double] = [9, 10, 11, 12, 13]
-            #expect(days.map { told.balance(used: [(80, 3)], on: $0) } == [120, 120, 120, 120, 120])
-            let statement = told.statement(used: [(80, 3)], on: 13)
+            #expect(days.map { reported.balance(used: [(80, 3)], on: $0) } == [120, 120, 120, 120, 120])
+            let statement = reported.statement(used: [(80, 3)], on: 13)
             #expect(days.map { statement.balance(at: CreditLife.day($0)) } == [120, 120, 120, 120, 120])
             #expect(statement.grants.map(\.id) == unrefunded.grants.map(\.id))
-            let state = try #require(told.ledger.states.first)
+            let state = try #require(reported.ledger.states.first)
             #expect(days.map { state.access(at: CreditLife.day($0)).isGranted } == [true, false, false, true, true])
         }
         // Credits that were used in between stay used.
@@ -310,9 +310,9 @@ struct CreditStatementTests {
         life.refund("1", on: 10)
         life.buy("pro", "2", from: 13, until: 43, for: 20)
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            var told = life
-            told.statements = order.map { life.statements[$0] }
-            let statement = told.statement(on: 14)
+            var reported = life
+            reported.statements = order.map { life.statements[$0] }
+            let statement = reported.statement(on: 14)
             #expect(statement.balance == 500)
             #expect(statement == life.statement(on: 14))
         }
@@ -420,10 +420,10 @@ struct CreditStatementTests {
         life.state([.period(period)], on: 15)
         // 5.00 of 20.00: a quarter of 500.
         for statements in [life.statements, life.statements.reversed()] {
-            var told = life
-            told.statements = statements
-            #expect(told.balance(used: [(80, 3)], on: 16) == 125 + 120)
-            #expect(told.balance(used: [(80, 3)], on: 31) == 120)
+            var reported = life
+            reported.statements = statements
+            #expect(reported.balance(used: [(80, 3)], on: 16) == 125 + 120)
+            #expect(reported.balance(used: [(80, 3)], on: 31) == 120)
         }
     }
 

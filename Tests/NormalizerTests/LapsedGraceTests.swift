@@ -60,8 +60,8 @@ struct LapsedGraceTests {
             [.billing(.init(.grace, graceUntil: Self.day(46), retryUntil: Self.day(90)))]
         )
         let suspended = Self.statement("LAPSED", at: 46, [.billing(.init(.suspended, retryUntil: Self.day(90)))])
-        for told in [[retried], [retried, suspended]] {
-            let state = Self.state([Self.period] + told)
+        for reported in [[retried], [retried, suspended]] {
+            let state = Self.state([Self.period] + reported)
             let seen = [45.0, 47, 89, 91].map { state.snapshot(at: Self.day($0)).status }
             #expect(seen == [.grace, .billingRetry, .billingRetry, .expired])
         }
@@ -70,8 +70,8 @@ struct LapsedGraceTests {
 
     @Test("gave access until then, whatever is said of it afterwards, in any order")
     func remembered() throws {
-        let told = [Self.failed, Self.lapsed, Self.expired]
-        for story in [[0], [0, 1], [0, 2], [0, 1, 2]].map({ [Self.period] + $0.map { told[$0] } }) {
+        let reported = [Self.failed, Self.lapsed, Self.expired]
+        for story in [[0], [0, 1], [0, 2], [0, 1, 2]].map({ [Self.period] + $0.map { reported[$0] } }) {
             for order in [story, story.reversed(), Array(story.dropFirst() + story.prefix(1))] {
                 let state = Self.state(order)
                 #expect(
@@ -90,9 +90,9 @@ struct LapsedGraceTests {
                 #expect(try CanonicalJSON.value(SubscriptionState.self, from: CanonicalJSON.bytes(state)) == state)
             }
         }
-        // Told at that very moment, and a second off what was paid for.
-        for (told, end) in [(46.0, 30.0), (90, 30 + 1.0 / 86_400), (90, 30 - 1.0 / 86_400)] {
-            let ended = Self.statement("ENDED", at: told, [.billing(.init(.settled)), Self.ended(end)])
+        // Reported at that very moment, and a second off what was paid for.
+        for (reported, end) in [(46.0, 30.0), (90, 30 + 1.0 / 86_400), (90, 30 - 1.0 / 86_400)] {
+            let ended = Self.statement("ENDED", at: reported, [.billing(.init(.settled)), Self.ended(end)])
             #expect(Self.state([Self.period, Self.failed, ended]).access(at: Self.day(45.9)).isGranted)
         }
         let halves = [Self.state([Self.period, Self.expired]), Self.state([Self.lapsed, Self.failed])]

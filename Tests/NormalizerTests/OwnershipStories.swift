@@ -58,9 +58,9 @@ struct OwnershipStories {
     @Test("a relay's transfer moves what the store knows by the same UUID in another case", arguments: [true, false])
     func spelling(isRelayed: Bool) {
         let upper = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
-        var told = Self.owned("O1", .appStore, by: Account(upper, .appAccountToken))
-        told.provider = .apple
-        var events = [told, Self.moved([upper], ["u2"], at: 10)]
+        var reported = Self.owned("O1", .appStore, by: Account(upper, .appAccountToken))
+        reported.provider = .apple
+        var events = [reported, Self.moved([upper], ["u2"], at: 10)]
         if isRelayed { events.insert(Self.owned("O1", .appStore, by: Account(upper, .appUserID), at: 0.001), at: 1) }
         let ledger = Self.ledger(events)
         func has(_ account: Account.Identifier) -> Bool {

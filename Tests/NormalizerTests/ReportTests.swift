@@ -93,7 +93,7 @@ struct ReportTests {
     }
 
     @Test(
-        "what notifications had stated to a state that was stored before reports were kept is not told by another channel"
+        "what notifications had stated to a state that was stored before reports were kept is not reported by another channel"
     )
     func storedBefore() throws {
         let events = [

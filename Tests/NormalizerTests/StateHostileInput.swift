@@ -119,17 +119,17 @@ struct StateHostileInput {
     }
 
     @Test("of two linked names that each know a grace period, the later word counts", arguments: [31.1, 31.3])
-    func graces(_ told: Double) {
+    func graces(_ reported: Double) {
         let other = SubscriptionID(store: .appStore, environment: .production, id: "O2")
         var state = SubscriptionState(members: [lineage, other])
         for name in [lineage, other] { state.apply(statement([period(0, 31, "t1")], of: name)) }
-        state.apply(statement([.billing(.init(.grace, graceUntil: day(40)))], at: day(told)))
+        state.apply(statement([.billing(.init(.grace, graceUntil: day(40)))], at: day(reported)))
         state.apply(statement([.billing(.init(.grace, graceUntil: day(45)))], at: day(31.2), of: other))
         guard case .granted(let until, _) = state.access(at: day(32)) else {
             Issue.record("denied")
             return
         }
-        #expect(until == day(told < 31.2 ? 45 : 40))
+        #expect(until == day(reported < 31.2 ? 45 : 40))
     }
 
     @Test("the ends of time, and times that are none")

@@ -10,7 +10,7 @@ struct StatePurchaseTests {
     /// Days after the purchase.
     private static func day(_ days: Double) -> Date { Date(timeIntervalSince1970: 1_767_225_600 + days * 86_400) }
 
-    private static func told(_ event: LifecycleEvent, on days: Double, _ fact: Fact) -> NormalizedEvent {
+    private static func reported(_ event: LifecycleEvent, on days: Double, _ fact: Fact) -> NormalizedEvent {
         NormalizedEvent(
             id: .notified(lineage, by: .apple, notification: "\(days)"),
             event: event,
@@ -35,7 +35,7 @@ struct StatePurchaseTests {
         as transaction: String = "t1"
     ) -> NormalizedEvent {
         let purchase = LifecycleEvent.OneTimePurchase(type: type, quantity: 1, expires: end)
-        return told(
+        return reported(
             .oneTimePurchased(purchase),
             on: 0,
             .purchase(.init(transaction: transaction, product: product, purchase: purchase, at: day(0)))
@@ -43,7 +43,7 @@ struct StatePurchaseTests {
     }
 
     private static func refunded(on days: Double) -> NormalizedEvent {
-        told(
+        reported(
             .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: nil)),
             on: days,
             .refund(.init(transaction: "t1", scope: .full, at: day(days), periodStart: nil, endsAccess: true))
@@ -118,13 +118,13 @@ struct StatePurchaseTests {
     @Test("An end that a refund brought is taken back by a reversal since, and by none before")
     func reversal() {
         let purchase = Self.bought(.nonConsumable, until: nil)
-        let end = Self.told(
+        let end = Self.reported(
             .revoked(.init(reason: .unknown)),
             on: 10,
             .periodEnded(.init(start: Self.day(0), transaction: "t1", at: Self.day(10), reason: .refunded))
         )
         func reversed(on days: Double) -> NormalizedEvent {
-            Self.told(
+            Self.reported(
                 .refundReversed(.init(transaction: "t1")),
                 on: days,
                 .refund(.init(transaction: "t1", scope: nil, at: Self.day(days), periodStart: nil, endsAccess: false))
@@ -221,14 +221,14 @@ struct StatePurchaseTests {
     func wholePrice() {
         let price = Price(Money(ExactDecimal(20), "USD"), .charged)
         let purchase = LifecycleEvent.OneTimePurchase(type: .unknown, quantity: 1, price: price)
-        let bought = Self.told(
+        let bought = Self.reported(
             .oneTimePurchased(purchase),
             on: 0,
             .purchase(.init(transaction: "t1", product: "p", purchase: purchase, at: Self.day(0)))
         )
         for (amount, isGranted) in [(Int64(20), false), (5, true)] {
             let scope = LifecycleEvent.Refund.Scope.amount(Money(ExactDecimal(amount), "USD"))
-            let refund = Self.told(
+            let refund = Self.reported(
                 .refunded(.init(transaction: "t1", scope: scope, reason: .unknown, affectsCurrentPeriod: nil)),
                 on: 10,
                 .refund(.init(transaction: "t1", scope: scope, at: Self.day(10), periodStart: nil, endsAccess: false))

@@ -6,7 +6,7 @@ import Testing
 /// The refinement of an event by earlier knowledge.
 @Suite("What an event is to a state")
 struct StateRefinementTests {
-    private static func told(
+    private static func reported(
         _ event: LifecycleEvent,
         _ name: String?,
         at days: Double,
@@ -26,7 +26,7 @@ struct StateRefinementTests {
 
     private static func renewed(_ name: String, _ from: Double, _ to: Double, _ phase: PeriodPhase) -> NormalizedEvent {
         let period = period(from, to)
-        return told(
+        return reported(
             .renewed(.init(cause: .unknown, phase: phase, period: period)),
             name,
             at: from,
@@ -97,8 +97,8 @@ struct StateRefinementTests {
             steps(&state)
             return state
         }
-        let stated = Self.told(event, "t1", at: 5, [fact])
-        let relayed = Self.told(event, "t1", at: 5.001, by: .revenuecat, [fact])
+        let stated = Self.reported(event, "t1", at: 5, [fact])
+        let relayed = Self.reported(event, "t1", at: 5.001, by: .revenuecat, [fact])
         let (before, after) = (Self.found(fact, at: 5.000_5, by: finder), Self.found(fact, at: 6, by: finder))
         var dispositions: [AppliedEvent.Disposition] = []
         let foundFirst = state {
@@ -150,8 +150,8 @@ struct StateRefinementTests {
             steps(&state)
             return state
         }
-        let relayed = Self.told(event, "t2", at: 31, by: .revenuecat, [fact])
-        let stated = Self.told(event, "t2", at: 31.001, [fact])
+        let relayed = Self.reported(event, "t2", at: 31, by: .revenuecat, [fact])
+        let stated = Self.reported(event, "t2", at: 31.001, [fact])
         let (before, after) = (
             Self.found(shown, at: 31.000_5, by: .revenuecat), Self.found(shown, at: 33, by: .revenuecat)
         )
@@ -186,7 +186,7 @@ struct StateRefinementTests {
                 at: AccountStories.day(days),
                 reason: .customer
             )
-            return Self.told(
+            return Self.reported(
                 .expired(.init(reason: .customer)),
                 "t1",
                 at: days,
@@ -208,7 +208,7 @@ struct StateRefinementTests {
     func pending() {
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "L1")
         func pending(_ name: String, at days: Double) -> NormalizedEvent {
-            Self.told(
+            Self.reported(
                 .purchasePending(.init(product: "basic")),
                 name,
                 at: days,
@@ -225,7 +225,7 @@ struct StateRefinementTests {
         let coins = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: 1)
         var sale = SubscriptionState(lineage)
         _ = sale.apply(
-            Self.told(
+            Self.reported(
                 .oneTimePurchased(coins),
                 "t3",
                 at: 1,
@@ -240,7 +240,7 @@ struct StateRefinementTests {
 
     @Test("a renewal after a failed charge that had turned renewal off shows it on again, and an earlier one does not")
     func renewalAfterFailure() {
-        let failed = Self.told(
+        let failed = Self.reported(
             .autoRenewDisabled(.init(reason: .billing)),
             "t1",
             at: 30,
@@ -259,7 +259,7 @@ struct StateRefinementTests {
     @Test("an end is news if the period after it never gave access, and news of the past if that did")
     func endBeforeUnpaidPeriod() {
         let ended = Fact.PeriodEnd(start: Self.day(0), transaction: "t1", at: Self.day(20), reason: .billing)
-        let expired = Self.told(.expired(.init(reason: .billing)), "t1", at: 20, [.periodEnded(ended)])
+        let expired = Self.reported(.expired(.init(reason: .billing)), "t1", at: 20, [.periodEnded(ended)])
         let second = Fact.Period(Self.period(30, 60), product: "basic", phase: .regular, transaction: "t2")
         let unpaid = Fact.PeriodEnd(start: Self.day(30), transaction: "t2", at: Self.day(30), reason: .billing)
         for (isPaid, disposition) in [(true, .superseded), (false, .applied)] as [(Bool, AppliedEvent.Disposition)] {

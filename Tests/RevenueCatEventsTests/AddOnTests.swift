@@ -27,7 +27,7 @@ struct AddOnTests {
         ]
     }
 
-    private func told(
+    private func reported(
         _ type: String,
         _ at: Int64,
         from start: Int64,
@@ -65,18 +65,18 @@ struct AddOnTests {
 
     @Test("the base product is no add-on, however its item names it")
     func baseNamedOtherwise() throws {
-        let bought = try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order, base: "music")
+        let bought = try reported("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order, base: "music")
         #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
     }
 
     /// RevenueCat's guide calls these different introductory periods: each product is charged by its own.
-    private func told(
+    private func reported(
         _ type: String,
         _ phase: String,
         music: (price: String, end: Int64),
         hifi: (price: String, end: Int64)
     ) throws -> [NormalizedEvent] {
-        try told(
+        try reported(
             type,
             t0 + 5000,
             from: t0,
@@ -95,7 +95,7 @@ struct AddOnTests {
     @Test("an add-on that is listed twice is reported once")
     func listedTwice() throws {
         let items = ["music:monthly", "hifi:monthly", "hifi"].map { item($0, "1.09", until: t1) }
-        let bought = try told("INITIAL_PURCHASE", t0, from: t0, to: t1, Self.order, ["items": .array(items)])
+        let bought = try reported("INITIAL_PURCHASE", t0, from: t0, to: t1, Self.order, ["items": .array(items)])
         #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
     }
 
@@ -132,7 +132,7 @@ struct AddOnTests {
         to end: Int64,
         order: String
     ) throws -> [NormalizedEvent] {
-        try told(
+        try reported(
             type,
             moment,
             from: start,
@@ -164,7 +164,7 @@ struct AddOnTests {
 
     @Test("an add-on that is renewed without the list of items takes nothing from the plan")
     func renewedAlone() throws {
-        let bought = try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order)
+        let bought = try reported("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order)
         let plan = try alone("RENEWAL", "music:monthly", at: t1 + 5000, from: t1, to: t2, order: "\(Self.order)..0")
         let addOn = try alone("RENEWAL", "hifi:monthly", at: t1 + 6000, from: t1, to: t2, order: "\(Self.order)..0")
         let both: Set = ["music:monthly", "hifi:monthly"]
@@ -210,7 +210,7 @@ struct AddOnTests {
     func newsOfEither() throws {
         let order = "\(Self.order)..0"
         let webhooks = [
-            try told("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order),
+            try reported("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order),
             try alone("RENEWAL", "music:monthly", at: t1 + 5000, from: t1, to: t2, order: order),
             try alone("RENEWAL", "hifi:monthly", at: t1 + 6000, from: t1, to: t2, order: order),
             try alone("EXPIRATION", "hifi:monthly", at: t1 + 5 * day, from: t1, to: t1 + 5 * day, order: order),

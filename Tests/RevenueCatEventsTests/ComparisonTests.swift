@@ -212,14 +212,14 @@ struct ComparisonTests {
     func nearest() throws {
         let channels = try Self.channels()
         let canceled = try #require(channels.apple.first { $0.kind == .autoRenewDisabled })
-        func told(_ event: NormalizedEvent, _ name: String, after seconds: Double) -> NormalizedEvent {
+        func reported(_ event: NormalizedEvent, _ name: String, after seconds: Double) -> NormalizedEvent {
             var event = event
             event.assertedAt = event.assertedAt.addingTimeInterval(seconds)
             event.id = EventID(provider: event.provider, environment: event.environment, notification: name)
             return event
         }
-        let first = [told(canceled, "a", after: 0), told(canceled, "b", after: 100)]
-        let second = [told(canceled, "c", after: 102)]
+        let first = [reported(canceled, "a", after: 0), reported(canceled, "b", after: 100)]
+        let second = [reported(canceled, "c", after: 102)]
         let comparison = ChannelComparison(first, second)
         #expect(comparison.onlyFirst.map(\.id) == [first[0].id])
         #expect(comparison.agreeing.map(\.first.id) == [first[1].id])

@@ -25,9 +25,9 @@ struct RefundNewsTests {
     func earlierPeriod(isRenewed: Bool) throws {
         let at = (isRenewed ? t1 : t0) + 9 * day
         let refunded = refund(at, Period(t0, min(at, t1), "O1"))
-        let told = try news([traps.purchase] + (isRenewed ? [traps.renewal] : []) + [refunded])
-        guard case .refunded(let refund)? = told.last else {
-            Issue.record("\(told)")
+        let reported = try news([traps.purchase] + (isRenewed ? [traps.renewal] : []) + [refunded])
+        guard case .refunded(let refund)? = reported.last else {
+            Issue.record("\(reported)")
             return
         }
         #expect(refund.affectsCurrentPeriod == !isRenewed)
@@ -37,9 +37,9 @@ struct RefundNewsTests {
     func renewalAfterRefund(isOff: Bool) throws {
         let cut = t0 + 10 * day
         let off = traps.event("CANCELLATION", cut - day, .first, ["cancel_reason": "UNSUBSCRIBE"])
-        let told = try news(
+        let reported = try news(
             [traps.purchase] + (isOff ? [off] : []) + [refund(cut, Period(t0, cut, "O1")), traps.renewal]
         )
-        #expect(told.last?.kind == (isOff ? .started : .renewed))
+        #expect(reported.last?.kind == (isOff ? .started : .renewed))
     }
 }

@@ -78,7 +78,7 @@ struct RobustnessTests {
                     }
                     #expect(!normalization.events.isEmpty || normalization.noChange != nil)
                     if let event = normalization.events.first, event.kind == .unmapped {
-                        #expect(!normalization.anomalies.isEmpty, "kept, and nobody told: \(name)")
+                        #expect(!normalization.anomalies.isEmpty, "kept, and not reported: \(name)")
                         #expect(event.facts.isEmpty)
                     }
                 }

@@ -111,9 +111,9 @@ struct TrapTests {
                 ["store": .string(store), "cancel_reason": "CUSTOMER_SUPPORT"]
             )
             let refunded = try ledger(bought, refund)
-            let told = try one(refund)
-            #expect(told.kind == .refunded)
-            #expect(told.event.accessEffect == (isKept ? .none : .removes))
+            let reported = try one(refund)
+            #expect(reported.kind == .refunded)
+            #expect(reported.event.accessEffect == (isKept ? .none : .removes))
             #expect(isGranted(refunded, t0 + 11 * day, lineage) == isKept)
             #expect(isGranted(refunded, t1 + day, lineage) == false)
             #expect(
@@ -403,8 +403,8 @@ struct TrapTests {
                 "aliases": ["$RCAnonymousID:web", "u2"],
             ]
         )
-        for told in [redeemed, alias] {
-            for ledger in [try ledger(webPurchase, told), try ledger(told, webPurchase)] {
+        for reported in [redeemed, alias] {
+            for ledger in [try ledger(webPurchase, reported), try ledger(reported, webPurchase)] {
                 for (name, isGranted) in [("u2", true), ("$RCAnonymousID:web", true), ("u1", false)] {
                     let access = ledger.access(of: Account.Identifier(name, .appUserID), at: date(t0 + 2 * day))
                     #expect(access.decision.isGranted == isGranted, "\(name)")

@@ -38,7 +38,7 @@ struct NewsPropertyTests {
 
     /// How often a host heard of a fact, had it as news, and acted.
     struct Count {
-        var told = 0
+        var reported = 0
         var applied = 0
     }
 
@@ -58,14 +58,14 @@ struct NewsPropertyTests {
                 }
                 // One id acts once, as an index on it sees to.
                 let isApplied = seen.insert(event.id).inserted && applied.disposition == .applied
-                heard.append((event, Count(told: 1, applied: isApplied ? 1 : 0)))
+                heard.append((event, Count(reported: 1, applied: isApplied ? 1 : 0)))
             }
         }
         var counts: [Key: Count] = [:]
         for (event, count) in heard {
             // An id is reported once, whatever else the event says by then.
-            let isTold = seen.contains(event.id)
-            counts[Key(event, ledger), default: Count()].told += isTold ? 1 : 0
+            let isReported = seen.contains(event.id)
+            counts[Key(event, ledger), default: Count()].reported += isReported ? 1 : 0
             counts[Key(event, ledger), default: Count()].applied += count.applied
         }
         return counts
@@ -86,12 +86,14 @@ struct NewsPropertyTests {
                 if round > 1 { delivered += delivered.filter { _ in Bool.random(using: &generator) } }
                 if round > 0 { delivered.shuffle(using: &generator) }
                 let counts = counts(delivered)
-                let isRefundTold = counts.contains { $0.key.description.hasSuffix("refunded") && $0.value.told > 0 }
+                let isRefundReported = counts.contains {
+                    $0.key.description.hasSuffix("refunded") && $0.value.reported > 0
+                }
                 for (key, count) in counts {
                     // A refund tells of the end that it makes.
-                    let isTold = count.told > 0 || isRefundTold && key.description.hasSuffix("ended")
+                    let isReported = count.reported > 0 || isRefundReported && key.description.hasSuffix("ended")
                     #expect(
-                        isTold && (key.isRecurring || count.applied <= 1),
+                        isReported && (key.isRecurring || count.applied <= 1),
                         "\(story.id) at \(simulator.provider), round \(round): \(key) \(count)"
                     )
                 }
@@ -105,8 +107,8 @@ struct NewsPropertyTests {
         let story = try #require(CustomerStory.named("uncancel"))
         let playback = try await StoryPlayback(story, by: apple, from: Simulators.start)
         let results = Array(playback.taken.map(\.result).reversed())
-        #expect(counts(results).values.allSatisfy { $0.told > 0 })
-        #expect(counts(results, knowsFacts: true).values.contains { $0.told == 0 })
+        #expect(counts(results).values.allSatisfy { $0.reported > 0 })
+        #expect(counts(results, knowsFacts: true).values.contains { $0.reported == 0 })
     }
 
     @Test("a look-up and an upload report nothing that notifications have reported", arguments: CustomerStory.all)

@@ -33,11 +33,11 @@ struct RelayedOneTimeTests {
             purchase.purchase.type = .nonConsumable
             return .purchase(purchase)
         }
-        let told = try #require(stated.first { $0.kind == .oneTimePurchased })
+        let reported = try #require(stated.first { $0.kind == .oneTimePurchased })
         let refund = try #require(stated.first { $0.kind == .refunded })
-        #expect(told.id == bought.id)
-        #expect(told.subscription != bought.subscription)
-        for events in [[bought, told, refund], [refund, told, bought], [told, refund, bought]] {
+        #expect(reported.id == bought.id)
+        #expect(reported.subscription != bought.subscription)
+        for events in [[bought, reported, refund], [refund, reported, bought], [reported, refund, bought]] {
             var ledger = AccountLedger()
             for event in events { _ = ledger.apply(event) }
             let state = try #require(ledger.states.first)
@@ -45,7 +45,7 @@ struct RelayedOneTimeTests {
             #expect(!state.access(at: refund.assertedAt + 86_400).isGranted)
         }
         var ledger = AccountLedger()
-        for event in [told, bought] { _ = ledger.apply(event) }
+        for event in [reported, bought] { _ = ledger.apply(event) }
         #expect(ledger.states.map { $0.access(at: refund.assertedAt + 86_400).isGranted } == [true])
     }
 }

@@ -56,8 +56,8 @@ struct StoredRowsTests {
         let story = try #require(CustomerStory.named(id))
         let stated = try await Simulators.play(story, .google).events
         let relayed = try await Simulators.play(story, .revenuecat).events
-        let told = (stated + relayed).sorted { $0.receivedAt < $1.receivedAt }
-        for events in [told, told.reversed()] {
+        let reported = (stated + relayed).sorted { $0.receivedAt < $1.receivedAt }
+        for events in [reported, reported.reversed()] {
             var memory = AccountLedger()
             var host = Host()
             for event in events where event.subscription != nil {
@@ -78,8 +78,8 @@ struct StoredRowsTests {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             // A relay links nothing, and is asked about an account's other purchases.
             guard simulator.provider != .revenuecat else { continue }
-            let told = try await StoryPlayback(story, by: simulator, from: Simulators.start).events
-            for events in [told, told.reversed()] {
+            let reported = try await StoryPlayback(story, by: simulator, from: Simulators.start).events
+            for events in [reported, reported.reversed()] {
                 var memory = AccountLedger()
                 var host = Host()
                 for event in events + events {

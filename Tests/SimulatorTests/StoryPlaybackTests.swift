@@ -169,12 +169,12 @@ struct StoryPlaybackTests {
         let isOfGooglePlay = relayed.events.contains { $0.store == .playStore }
         let store: Provider = isOfGooglePlay ? .google : .apple
         guard story.absence(at: store) == nil else { return }
-        let told = try await Simulators.play(story, store)
+        let reported = try await Simulators.play(story, store)
         // A store's upgrade is a product change, and its relay's a renewal: the fact is that a period began.
         let began: Set<LifecycleEvent.Kind> = [.started, .renewed, .productChanged, .oneTimePurchased]
         let relayedIDs = Set(relayed.events.filter { began.contains($0.kind) }.map(\.id))
-        let toldIDs = Set(told.events.filter { began.contains($0.kind) }.map(\.id))
-        #expect(relayedIDs == toldIDs)
+        let reportedIDs = Set(reported.events.filter { began.contains($0.kind) }.map(\.id))
+        #expect(relayedIDs == reportedIDs)
     }
 
     @Test("that make no sense are refused")

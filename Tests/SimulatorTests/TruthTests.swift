@@ -161,7 +161,7 @@ extension TruthTests {
 
 extension TruthTests {
     @Test(
-        "what a provider is asked about besides is no other truth, and told once",
+        "what a provider is asked about besides is no other truth, and reported once",
         arguments: [Provider.google, .stripe],
         Looking.allCases
     )
@@ -203,7 +203,7 @@ extension TruthTests {
 
 extension TruthTests {
     @Test(
-        "what RevenueCat is asked about besides is no other truth, and told once",
+        "what RevenueCat is asked about besides is no other truth, and reported once",
         arguments: [Looking.ahead, .after, .whenever]
     )
     func relayQuestions(_ looking: Looking) async throws {
@@ -235,7 +235,7 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    @Test("what a device uploads is no other truth, and told once", arguments: Looking.allCases, Upload.allCases)
+    @Test("what a device uploads is no other truth, and reported once", arguments: Looking.allCases, Upload.allCases)
     func uploads(_ looking: Looking, _ upload: Upload) async throws {
         // Of grace, and of a refund that was undone, a transaction alone says nothing.
         guard looking != .instead || upload == .withRenewalInfo else { return }

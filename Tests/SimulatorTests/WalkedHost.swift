@@ -102,8 +102,8 @@ struct WalkedHost {
                 host.take(one.result)
             }
             if let missingStep {
-                let isTold = step > missingStep && walk.story.steps[step].act.isAboutSubscription(at: walk.provider)
-                isHealed = isTold || (isHealed && step != missingStep)
+                let isReported = step > missingStep && walk.story.steps[step].act.isAboutSubscription(at: walk.provider)
+                isHealed = isReported || (isHealed && step != missingStep)
             }
             let now = max(walk.times[step], taken.map { $0.delivery.receivedAt.millisecondsSince1970 }.max() ?? 0)
             if let what = host.difference(
@@ -169,9 +169,9 @@ struct WalkedHost {
             }
             for one in arrived { host.take(one.result) }
             for (step, truth) in walk.truths.enumerated() {
-                let told = playback.taken.filter { $0.notification.step == step }
+                let reported = playback.taken.filter { $0.notification.step == step }
                     .map(\.delivery.receivedAt.millisecondsSince1970).max()
-                let now = max(walk.times[step], told ?? 0)
+                let now = max(walk.times[step], reported ?? 0)
                 let next = step + 1 < walk.times.count ? walk.times[step + 1] - 1 : now + 100 * 86_400_000
                 let boundaries = truth.spans.flatMap { [$0.start - 1, $0.start, $0.end - 1, $0.end] }
                 for moment in ([now, now + (next - now) / 2, next] + boundaries).sorted()
@@ -363,7 +363,7 @@ struct WalkedHost {
             listener.news[$0.key] == nil && $0.value != .expired && !(isRelayed && $0.value == .autoRenewEnabled)
         }
         .map(\.value)
-        return further.isEmpty ? nil : "who asks is told of \(further)"
+        return further.isEmpty ? nil : "the host that asks hears of \(further)"
     }
 
     private mutating func take(_ result: Normalization) {

@@ -31,7 +31,7 @@ struct BilledAheadTests {
     }
 
     /// The next period, which no invoice bills any more.
-    private static func roll(_ before: StripeSubscription) -> (after: StripeSubscription, told: Flow.Taken) {
+    private static func roll(_ before: StripeSubscription) -> (after: StripeSubscription, reported: Flow.Taken) {
         let after = Flow.next(before, invoice: before.latestInvoice ?? "")
         return (after, Flow.updated(after, from: before, at: after.start + 5, .endive))
     }
@@ -47,8 +47,8 @@ struct BilledAheadTests {
             #expect(host.state.snapshot(at: date(Self.month.start + day)).period?.end == date(Self.month.end))
             var current = Self.month
             for number in 2...3 {
-                let (after, told) = Self.roll(current)
-                try host.take(told)
+                let (after, reported) = Self.roll(current)
+                try host.take(reported)
                 #expect(host.kinds.count == number)
                 current = after
             }
@@ -60,14 +60,14 @@ struct BilledAheadTests {
         let time = Self.month.end - 7 * day
         var billed = Self.month
         billed.latestInvoice = "in_2"
-        let told = Flow.updated(billed, from: Self.month, at: time, .endive)
+        let reported = Flow.updated(billed, from: Self.month, at: time, .endive)
         let paid = Self.paid("in_2", reason: "subscription_update", [Self.line(1)], at: time)
-        for order in [[told, paid], [paid, told]] {
+        for order in [[reported, paid], [paid, reported]] {
             var host = try Flow.Host(adapter(), [Flow.began(Self.month, .endive)] + order)
             // That money was taken is in an event, and no period has begun.
             #expect(host.kinds == ["started", "notice"])
             #expect(host.state.snapshot(at: date(time + 60)).period?.end == date(Self.month.end))
-            try host.take(Self.roll(billed).told)
+            try host.take(Self.roll(billed).reported)
             #expect(host.kinds == ["started", "notice", "renewed"])
         }
     }
@@ -92,14 +92,14 @@ struct BilledAheadTests {
     }
 
     /// Says until when a subscription is billed ahead.
-    private static func billed(until time: Int64, _ told: Flow.Taken) -> Flow.Taken {
+    private static func billed(until time: Int64, _ reported: Flow.Taken) -> Flow.Taken {
         let schedules = """
             "billing_schedules":[{"applies_to":[{"price":"price_basic_month","type":"price"}],\
             "bill_until":{"computed_timestamp":\(time),"type":"timestamp"},"key":"ahead"}],
             """
-        let body = String(decoding: told.body, as: UTF8.self)
+        let body = String(decoding: reported.body, as: UTF8.self)
             .replacing("\"cancel_at\":", with: schedules + "\"cancel_at\":", maxReplacements: 1)
-        return (Array(body.utf8), told.time)
+        return (Array(body.utf8), reported.time)
     }
 
     @Test(

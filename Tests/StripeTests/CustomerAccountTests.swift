@@ -7,7 +7,7 @@ import WireJSON
 /// Since 2025-12-15 a customer can be an account of Accounts v2, and the host may know no other name of it.
 @Suite("Stripe, accounts as customers")
 struct CustomerAccountTests {
-    private static func told(_ type: String, _ object: JSONText, _ customer: String) -> [UInt8] {
+    private static func reported(_ type: String, _ object: JSONText, _ customer: String) -> [UInt8] {
         let text = object.text.replacing(
             "\"customer\":\"cus_1\"",
             with: "\"customer\":\(customer),\"customer_account\":\"acct_9\""
@@ -32,20 +32,20 @@ struct CustomerAccountTests {
         return .object(invoice.object(.endive))
     }()
 
-    static let told: [(type: String, object: JSONText)] = [
+    static let reported: [(type: String, object: JSONText)] = [
         ("customer.subscription.created", .object(RareFlowTests.active(.basic).object(.endive))),
         ("invoice.paid", paid),
         ("checkout.session.completed", checkout),
     ]
 
-    @Test("the account is a name of the customer", arguments: told.indices)
+    @Test("the account is a name of the customer", arguments: reported.indices)
     func names(_ index: Int) throws {
-        let (type, object) = Self.told[index]
-        let both = try adapter().take(Self.told(type, object, "\"cus_1\""))
+        let (type, object) = Self.reported[index]
+        let both = try adapter().take(Self.reported(type, object, "\"cus_1\""))
         let account = Account("cus_1", .stripeCustomer, aliases: [.init("acct_9", .stripeCustomer)])
         #expect(both.events.map(\.account) == [account])
         #expect(both.events.allSatisfy { $0.facts.contains(.owner(account)) })
-        let alone = try adapter().take(Self.told(type, object, "null"))
+        let alone = try adapter().take(Self.reported(type, object, "null"))
         #expect(alone.events.map(\.account) == [Account("acct_9", .stripeCustomer)])
     }
 

@@ -123,9 +123,9 @@ struct GivenTimeTests {
             Self.paid("in_2", reason: "subscription_update", lines, at: time, version: version),
         ]
         let twins = [twin("paused", paused, at: trial.end), twin("resumed", resumed, at: time)]
-        for isTold in pausedUntil == 0 ? [false] : [true, false] {
+        for isReported in pausedUntil == 0 ? [false] : [true, false] {
             for order in RareFlowTests.permutations(deliveries) {
-                let state = try RareFlowTests.Host(adapter(), order + (isTold ? twins : [])).state
+                let state = try RareFlowTests.Host(adapter(), order + (isReported ? twins : [])).state
                 #expect([5, 16, 19].map { Self.credits(state, on: $0) } == [50, 0, 500])
                 let granted = [5, 16, 19].map { state.access(at: date(created + $0 * day)).isGranted }
                 #expect(granted == [true, false, true])

@@ -339,7 +339,8 @@ struct LookupTests {
         return invoice
     }
 
-    static func told(_ type: String, _ invoice: StripeInvoice, _ version: StripeSimulator.Version = .endive) -> [UInt8]
+    static func reported(_ type: String, _ invoice: StripeInvoice, _ version: StripeSimulator.Version = .endive)
+        -> [UInt8]
     {
         simulator(version).event(type, id: "evt_1", created: created, object: .object(invoice.object(version))).bytes
     }
@@ -361,12 +362,12 @@ struct LookupTests {
             invoice.linePage(version, 100..<150)
         )
         let adapter = try adapter()
-        let paid = try await receive(adapter, Self.told("invoice.paid", invoice, version))
+        let paid = try await receive(adapter, Self.reported("invoice.paid", invoice, version))
         #expect(paid.kinds == ["renewed"])
         #expect(transport.requests.count == 2)
         var whole = invoice
         whole.shownLines = nil
-        let plain = try await receive(adapter, Self.told("invoice.paid", whole, version))
+        let plain = try await receive(adapter, Self.reported("invoice.paid", whole, version))
         #expect(paid.events.map(\.id) == plain.events.map(\.id))
         #expect(paid.events.map(\.facts) == plain.events.map(\.facts))
         #expect(transport.requests.count == 2)
@@ -374,7 +375,7 @@ struct LookupTests {
         var failed = invoice
         failed.status = "open"
         failed.paidAt = nil
-        let issue = try await receive(adapter, Self.told("invoice.payment_failed", failed, version))
+        let issue = try await receive(adapter, Self.reported("invoice.payment_failed", failed, version))
         #expect(
             issue.events.map(\.event) == [
                 .billingIssue(.init(access: .grace(until: date(created + 30 * day)), actionRequired: false))
@@ -405,7 +406,7 @@ struct LookupTests {
         invoice.reason = "subscription_update"
         respond(to: "/v1/invoices/in_1/lines", query: "limit=100", invoice.linePage(version, 0..<12))
         let adapter = try adapter()
-        let paid = try await receive(adapter, Self.told("invoice.paid", invoice, version))
+        let paid = try await receive(adapter, Self.reported("invoice.paid", invoice, version))
         #expect(paid.kinds == ["renewed"])
         #expect(paid.events.first?.period?.start == date(created))
         #expect(transport.requests.count == 1)
@@ -417,7 +418,7 @@ struct LookupTests {
     )
     func linesWithoutTransport(_ version: StripeSimulator.Version) throws {
         for type in ["invoice.paid", "invoice.payment_failed"] {
-            let result = try StripeTests.adapter().take(Self.told(type, Self.longInvoice(), version))
+            let result = try StripeTests.adapter().take(Self.reported(type, Self.longInvoice(), version))
             #expect(result.events.isEmpty)
             #expect(result.noChange?.reason == .needsLookup, "\(type)")
             #expect(result.noChange?.statement?.subscription == PitfallTests.lineage)
@@ -426,7 +427,7 @@ struct LookupTests {
         // The update next to it reports the purpose of its prorations, and the invoice their amount.
         var change = Self.longInvoice()
         change.reason = "subscription_update"
-        let result = try StripeTests.adapter().take(Self.told("invoice.paid", change, version))
+        let result = try StripeTests.adapter().take(Self.reported("invoice.paid", change, version))
         #expect(result.kinds == ["notice"])
         #expect(result.events.first?.items == nil)
     }
@@ -438,7 +439,7 @@ struct LookupTests {
             .init(path: "/v1/invoices/in_1/lines"),
             respond: HTTPTransportResponse(status: 200, body: Array(page.text.utf8))
         )
-        let result = try await receive(try adapter(), Self.told("invoice.paid", Self.longInvoice()))
+        let result = try await receive(try adapter(), Self.reported("invoice.paid", Self.longInvoice()))
         #expect(result.noChange?.reason == .needsLookup)
         #expect((1...20).contains(transport.requests.count))
     }
@@ -449,7 +450,7 @@ struct LookupTests {
             transport.removeRules()
             transport.on(.any, respond: HTTPTransportResponse(status: status))
             let adapter = try adapter { $0.clock = ImmediateClock() }
-            let body = Self.told("invoice.paid", Self.longInvoice())
+            let body = Self.reported("invoice.paid", Self.longInvoice())
             let error = await #expect(throws: DeliveryError.self) { try await receive(adapter, body) }
             #expect(error?.code == code)
         }
@@ -481,7 +482,7 @@ struct LookupTests {
     func items(_ version: StripeSimulator.Version) async throws {
         let (shown, all, plain) = Self.wide(version)
         respond(to: "/v1/subscription_items", query: "subscription=sub_1&limit=100", all)
-        func told(_ object: JSONText, previous: JSONText? = nil) -> [UInt8] {
+        func reported(_ object: JSONText, previous: JSONText? = nil) -> [UInt8] {
             simulator(version).event(
                 previous == nil ? "customer.subscription.created" : "customer.subscription.updated",
                 id: "evt_1",
@@ -491,20 +492,20 @@ struct LookupTests {
             ).bytes
         }
         let adapter = try adapter()
-        let started = try await receive(adapter, told(shown))
+        let started = try await receive(adapter, reported(shown))
         #expect(started.events.map(\.product?.id) == ["a_prod"])
-        let whole = try await receive(adapter, told(.object(plain.object(version))))
+        let whole = try await receive(adapter, reported(.object(plain.object(version))))
         #expect(started.events.map(\.id) == whole.events.map(\.id))
         #expect(started.events.map(\.facts) == whole.events.map(\.facts))
         // An update that shows as many items as before changed none of them.
         var before = plain
         before.items = Array(plain.items.prefix(10))
         let previous: JSONText = ["items": before.object(version)["items"] ?? nil, "metadata": ["a": "b"]]
-        let quiet = try await receive(adapter, told(shown, previous: previous))
+        let quiet = try await receive(adapter, reported(shown, previous: previous))
         #expect(quiet.kinds == [])
         #expect(quiet.noChange?.reason == .unchanged)
         // Without a look-up it is kept.
-        let kept = try StripeTests.adapter().take(told(shown))
+        let kept = try StripeTests.adapter().take(reported(shown))
         #expect(kept.noChange?.reason == .needsLookup)
         #expect(kept.noChange?.statement?.subscription == PitfallTests.lineage)
     }
@@ -537,13 +538,13 @@ struct LookupTests {
             "\"has_more\":false,\"total_count\":10",
             with: "\"has_more\":true,\"total_count\":150"
         )
-        func told(_ object: JSONText) -> [UInt8] {
+        func reported(_ object: JSONText) -> [UInt8] {
             simulator(version).event("customer.subscription.created", id: "evt_1", created: created, object: object)
                 .bytes
         }
         let adapter = try adapter()
-        let started = try await receive(adapter, told(.raw(shown)))
-        let whole = try await receive(adapter, told(.object(subscription.object(version))))
+        let started = try await receive(adapter, reported(.raw(shown)))
+        let whole = try await receive(adapter, reported(.object(subscription.object(version))))
         #expect(started.events.map(\.product?.id) == ["a_prod"])
         #expect(started.events.map(\.id) == whole.events.map(\.id))
         #expect(started.events.map(\.facts) == whole.events.map(\.facts))

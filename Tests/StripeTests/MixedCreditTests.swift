@@ -58,7 +58,7 @@ struct MixedCreditTests {
         )
     }
 
-    static func told(
+    static func reported(
         _ status: String,
         _ items: [JSONText],
         invoice: Int,
@@ -124,16 +124,16 @@ struct MixedCreditTests {
 
     /// A year, whose monthly item's second month cannot be charged until the subscription is unpaid.
     private static let suspended = [
-        told("active", [year, months[0]], invoice: 1, at: 0),
+        reported("active", [year, months[0]], invoice: 1, at: 0),
         paid(1, [("plan", 0...365), ("seats", 0...30)], at: 0, reason: "subscription_create"),
-        told("active", [year, months[1]], invoice: 2, from: before([year, months[0]], invoice: 1), at: 30),
-        told("past_due", [year, months[1]], invoice: 2, from: ["status": "active"], at: 30.1),
-        told("unpaid", [year, months[1]], invoice: 2, from: ["status": "past_due"], at: 45),
+        reported("active", [year, months[1]], invoice: 2, from: before([year, months[0]], invoice: 1), at: 30),
+        reported("past_due", [year, months[1]], invoice: 2, from: ["status": "active"], at: 30.1),
+        reported("unpaid", [year, months[1]], invoice: 2, from: ["status": "past_due"], at: 45),
     ]
-    private static let revived = told("active", [year, months[1]], invoice: 2, from: ["status": "unpaid"], at: 50)
+    private static let revived = reported("active", [year, months[1]], invoice: 2, from: ["status": "unpaid"], at: 50)
     private static let paidLate = paid(2, [("seats", 30...60)], at: 50, attempts: 4)
 
-    private static let thirdMonth = told(
+    private static let thirdMonth = reported(
         "active",
         [year, months[2]],
         invoice: 3,
@@ -179,7 +179,7 @@ struct MixedCreditTests {
         let (second, month) = (Self.item("plan", 365...730), Self.item("seats", 360...390))
         let (last, next) = (Self.item("seats", 330...360), Self.item("seats", 390...420))
         for taken in Self.suspended.prefix(2) + [
-            Self.told(
+            Self.reported(
                 "active",
                 [Self.year, month],
                 invoice: 13,
@@ -187,23 +187,23 @@ struct MixedCreditTests {
                 at: 360
             ),
             Self.paid(13, [("seats", 360...390)], at: 360.1),
-            Self.told(
+            Self.reported(
                 "active",
                 [second, month],
                 invoice: 14,
                 from: Self.before([Self.year, month], invoice: 13),
                 at: 365
             ),
-            Self.told("past_due", [second, month], invoice: 14, from: ["status": "active"], at: 365.1),
-            Self.told(
+            Self.reported("past_due", [second, month], invoice: 14, from: ["status": "active"], at: 365.1),
+            Self.reported(
                 "past_due",
                 [second, next],
                 invoice: 15,
                 from: Self.before([second, month], invoice: 14),
                 at: 390
             ),
-            Self.told("unpaid", [second, next], invoice: 15, from: ["status": "past_due"], at: 395),
-            Self.told("active", [second, next], invoice: 15, from: ["status": "unpaid"], at: 400),
+            Self.reported("unpaid", [second, next], invoice: 15, from: ["status": "past_due"], at: 395),
+            Self.reported("active", [second, next], invoice: 15, from: ["status": "unpaid"], at: 400),
         ] { try host.take(taken) }
         #expect(host.credits(on: 401) == [0, 0])
     }
@@ -213,7 +213,7 @@ struct MixedCreditTests {
         var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
         for taken in Self.suspended.prefix(3) + [
             Self.paid(2, [("seats", 30...60)], at: 30.1),
-            Self.told(
+            Self.reported(
                 "active",
                 [Self.year],
                 invoice: 2,
@@ -239,7 +239,7 @@ struct MixedCreditTests {
         let fourth = Self.item("seats", 90...120)
         try host.take(Self.paid(4, [("seats", 90...120)], at: 96))
         try host.take(
-            Self.told(
+            Self.reported(
                 "active",
                 [Self.year, fourth],
                 invoice: 4,

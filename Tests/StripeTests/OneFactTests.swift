@@ -81,9 +81,9 @@ struct OneFactTests {
             created: created,
             object: Self.session(invoice: nil)
         ).bytes
-        let told = try policed { $0.sellsByInvoice = true }.take(body)
-        #expect(told.kinds == [])
-        #expect(told.noChange?.reason == .reportedElsewhere)
+        let reported = try policed { $0.sellsByInvoice = true }.take(body)
+        #expect(reported.kinds == [])
+        #expect(reported.noChange?.reason == .reportedElsewhere)
         // Where invoices are no sales, the session is one.
         #expect(try adapter().take(body).kinds == ["one_time_purchased"])
     }
@@ -115,7 +115,7 @@ struct OneFactTests {
     @Test("a refund after one that failed is another refund, of the same amount or not")
     func refundAfterFailure() throws {
         let adapter = try adapter()
-        func told(_ time: Int64) throws -> [NormalizedEvent] {
+        func reported(_ time: Int64) throws -> [NormalizedEvent] {
             try Self.events(
                 "charge.refunded",
                 Self.charge(refunded: 500),
@@ -125,9 +125,9 @@ struct OneFactTests {
                 in: .v2020
             )
         }
-        let first = try told(created)
-        let again = try told(created)
-        let second = try told(created + 3 * day)
+        let first = try reported(created)
+        let again = try reported(created)
+        let second = try reported(created + 3 * day)
         #expect(first.map(\.kind) == [.refunded])
         #expect(first.map(\.id) == again.map(\.id))
         #expect(first.map(\.id) != second.map(\.id))
@@ -149,7 +149,7 @@ struct OneFactTests {
         for event in unclear { #expect(fresh.apply(event).disposition == .superseded) }
 
         // Of one that had succeeded, both words are one reversal, and news once.
-        let told = try Self.events("refund.created", Self.refund("succeeded"), at: created - day, adapter)
+        let reported = try Self.events("refund.created", Self.refund("succeeded"), at: created - day, adapter)
         let failed = try Self.events("refund.failed", Self.refund("failed"), previous: ["status": "succeeded"], adapter)
         let updated = try Self.events(
             "refund.updated",
@@ -158,7 +158,7 @@ struct OneFactTests {
             adapter
         )
         #expect(failed.map(\.id) == updated.map(\.id) && failed.map(\.id) == unclear.map(\.id))
-        for order in [told + failed, told + unclear, told + failed + unclear + updated] {
+        for order in [reported + failed, reported + unclear, reported + failed + unclear + updated] {
             var state = SubscriptionState(lineage)
             let applied = order.filter { state.apply($0).disposition == .applied }
             #expect(applied.count == 2)
@@ -287,15 +287,15 @@ struct OneFactTests {
             ).bytes
             return try await adapter.receive(try simulator().delivery(body, receivedAt: date(created))).events
         }
-        let told = try adapter.take(snapshot.bytes).events
-        #expect(told.map(\.kind) == [.notice])
+        let reported = try adapter.take(snapshot.bytes).events
+        #expect(reported.map(\.kind) == [.notice])
         let twin = try await thin("evt_thin", twin: "evt_snapshot")
-        #expect(twin.map(\.event) == told.map(\.event))
-        #expect(twin.map(\.id) == told.map(\.id))
+        #expect(twin.map(\.event) == reported.map(\.event))
+        #expect(twin.map(\.id) == reported.map(\.id))
         // Each delivery keeps its own name.
         #expect(twin.map(\.origin.notificationID) == ["evt_thin"])
         let other = try await thin("evt_other", twin: nil)
-        #expect(other.map(\.id) != told.map(\.id))
+        #expect(other.map(\.id) != reported.map(\.id))
     }
 
     // MARK: Accounts
@@ -333,10 +333,10 @@ struct OneFactTests {
         #expect(own.map(\.subscription?.id) == ["sub_1"])
         #expect(own.map(\.app) == ["acct_own"])
         for context in [nil, "acct_own", "org_1/acct_own"] {
-            let told = try await thin(context)
-            #expect(told.map(\.id) == own.map(\.id), "\(context ?? "")")
-            #expect(told.map(\.subscription) == own.map(\.subscription))
-            #expect(told.map(\.app) == own.map(\.app))
+            let reported = try await thin(context)
+            #expect(reported.map(\.id) == own.map(\.id), "\(context ?? "")")
+            #expect(reported.map(\.subscription) == own.map(\.subscription))
+            #expect(reported.map(\.app) == own.map(\.app))
         }
         let connected = try snapshot("acct_connected")
         #expect(connected.map(\.subscription?.id) == ["acct_connected/sub_1"])

@@ -20,7 +20,7 @@ struct OneSecondStoryTests {
     /// The stories that Stripe can tell.
     static let stories = NotificationSimulator.CustomerStory.all.filter { notifications($0, .endive) != nil }
 
-    private struct Told {
+    private struct Reported {
         /// The step of the story, and whether it is what the merchant does about money that went back.
         let act: [Int]
         let time: Int64
@@ -28,10 +28,10 @@ struct OneSecondStoryTests {
     }
 
     /// - Parameter isCollapsed: whether all that an act sends is dated as the last of it is.
-    private static func told(
+    private static func reported(
         _ notifications: [SimulatedNotification],
         isCollapsed: Bool
-    ) throws -> [Told] {
+    ) throws -> [Reported] {
         let disputed = Set(notifications.filter { $0.type.hasPrefix("charge.dispute") }.map(\.step))
         // The bank's decision is one act, and that the merchant cancels then another.
         func name(of notification: SimulatedNotification) -> [Int] {
@@ -43,14 +43,14 @@ struct OneSecondStoryTests {
         return try notifications.map { notification in
             let act = name(of: notification)
             guard isCollapsed, let time = last[act] else {
-                return Told(act: act, time: notification.occurredAt.seconds, content: notification.content)
+                return Reported(act: act, time: notification.occurredAt.seconds, content: notification.content)
             }
             let text = String(decoding: notification.content, as: UTF8.self)
             let dated = "\"created\":\(notification.occurredAt.seconds),"
             let place = try #require(text.firstRange(of: dated))
             let data = try #require(text.firstRange(of: "\"data\":"))
             try #require(place.upperBound <= data.lowerBound)
-            return Told(
+            return Reported(
                 act: act,
                 time: time,
                 content: Array(text.replacing(dated, with: "\"created\":\(time),", maxReplacements: 1).utf8)
@@ -58,9 +58,9 @@ struct OneSecondStoryTests {
         }
     }
 
-    private static func ledger(_ told: [Told], _ adapter: StripeAdapter) throws -> AccountLedger {
+    private static func ledger(_ reported: [Reported], _ adapter: StripeAdapter) throws -> AccountLedger {
         var ledger = AccountLedger()
-        for one in told { _ = ledger.apply(try adapter.take(one.content, at: one.time)) }
+        for one in reported { _ = ledger.apply(try adapter.take(one.content, at: one.time)) }
         return ledger
     }
 
@@ -98,12 +98,12 @@ struct OneSecondStoryTests {
         let adapter = try policed { $0.refundSource = .refunds }
         for story in Self.stories {
             guard let notifications = Self.notifications(story, version) else { continue }
-            let apart = try Self.told(notifications, isCollapsed: false)
-            let collapsed = try Self.told(notifications, isCollapsed: true)
+            let apart = try Self.reported(notifications, isCollapsed: false)
+            let collapsed = try Self.reported(notifications, isCollapsed: true)
             for (index, last) in apart.map(\.act).enumerated() where apart.dropFirst(index + 1).first?.act != last {
                 let expected = try Self.ledger(Array(apart[...index]), adapter)
-                let told = collapsed[...index]
-                let (before, act) = (told.filter { $0.act != last }, told.filter { $0.act == last })
+                let reported = collapsed[...index]
+                let (before, act) = (reported.filter { $0.act != last }, reported.filter { $0.act == last })
                 let orders = [
                     before + act, before + act.reversed(), act + before,
                     (before + act + act).shuffled(using: &generator),

@@ -9,7 +9,7 @@ import WireJSON
 struct PauseTests {
     /// The news after the pause.
     enum Sequel: CaseIterable {
-        case nothing, invoiceToldLate, changeOfQuantity
+        case nothing, lateInvoice, changeOfQuantity
     }
 
     /// Drafts of invoices that are kept are finished and paid once the pause is over; void ones never are.
@@ -85,7 +85,7 @@ struct PauseTests {
         var within = paused
         (within.status, within.end) = ("active", created + 20 * day)
         for resumed in [anew, within] {
-            func told(_ object: StripeSubscription, from before: StripeSubscription, _ type: String, at time: Int64)
+            func reported(_ object: StripeSubscription, from before: StripeSubscription, _ type: String, at time: Int64)
                 -> [[UInt8]]
             {
                 [
@@ -99,8 +99,8 @@ struct PauseTests {
                     PitfallTests.body(type, object, at: time, id: "evt_\(type)"),
                 ]
             }
-            let pause = told(paused, from: trial, "paused", at: created)
-            let end = told(resumed, from: paused, "resumed", at: resumedAt)
+            let pause = reported(paused, from: trial, "paused", at: created)
+            let end = reported(resumed, from: paused, "resumed", at: resumedAt)
             for isTwinFirst in [true, false] {
                 var state = SubscriptionState(PitfallTests.lineage)
                 var seen: Set<EventID> = []

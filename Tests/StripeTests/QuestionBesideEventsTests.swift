@@ -60,8 +60,8 @@ extension QuestionTests {
         answer(paused(since: .integer(created + 5)))
         var ledger = AccountLedger()
         #expect(ledger.apply(try await ask(adapter(), at: created + day)).isEmpty)
-        let told = try event("customer.subscription.paused", paused(since: nil), at: created + 6)
-        #expect(ledger.apply(told).map(\.disposition) == [.applied])
+        let reported = try event("customer.subscription.paused", paused(since: nil), at: created + 6)
+        #expect(ledger.apply(reported).map(\.disposition) == [.applied])
         answer(paused(since: .integer(created + 5)))
         #expect(ledger.apply(try await ask(adapter(), at: created + 2 * day)).isEmpty)
     }
@@ -70,8 +70,8 @@ extension QuestionTests {
     func resumed(_ asks: Bool) async throws {
         var ledger = AccountLedger()
         for (type, isPaused, time) in [("created", false, created), ("paused", true, created + 5 * day)] {
-            let told = ledger.apply(try event("customer.subscription.\(type)", Self.pausing(isPaused), at: time))
-            #expect(told.map(\.isNews) == [true])
+            let reported = ledger.apply(try event("customer.subscription.\(type)", Self.pausing(isPaused), at: time))
+            #expect(reported.map(\.isNews) == [true])
         }
         if asks {
             answer(Self.pausing(false))
@@ -247,10 +247,10 @@ extension QuestionTests {
             ])
         )
         let asked = try await adapter().receive(checkoutSession: "cs_1", receivedAt: date(created + 7 * day))
-        let told = try event("checkout.session.async_payment_succeeded", Self.session(), at: created + 6 * day)
-        #expect(asked.events.map(\.id) == told.events.map(\.id))
+        let reported = try event("checkout.session.async_payment_succeeded", Self.session(), at: created + 6 * day)
+        #expect(asked.events.map(\.id) == reported.events.map(\.id))
         var ledger = AccountLedger()
-        for result in asksFirst ? [asked, told] : [told, asked] { _ = ledger.apply(result) }
+        for result in asksFirst ? [asked, reported] : [reported, asked] { _ = ledger.apply(result) }
         #expect(ledger.states.first?.purchases.values.map(\.value.at) == [date(created + 6 * day)])
     }
 

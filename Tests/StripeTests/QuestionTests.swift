@@ -421,9 +421,9 @@ extension QuestionTests {
         var ledger = AccountLedger()
         #expect(ledger.apply(try await ask(adapter())).isEmpty)
         #expect(ledger.states.first?.access(at: date(Self.now)).isGranted == true)
-        let told = ledger.apply(try event("customer.subscription.created", Self.subscription()))
-        #expect(told.map(\.disposition) == [.applied])
-        #expect(told.map(\.event.kind) == [.started])
+        let reported = ledger.apply(try event("customer.subscription.created", Self.subscription()))
+        #expect(reported.map(\.disposition) == [.applied])
+        #expect(reported.map(\.event.kind) == [.started])
         #expect(ledger.apply(try event("customer.subscription.created", Self.subscription())).map(\.isNews) == [false])
     }
 
@@ -433,9 +433,9 @@ extension QuestionTests {
         ending["schedule"] = .object(Self.schedule("active"))
         answer(ending)
         var ledger = AccountLedger()
-        let told = ledger.apply(try await ask(adapter()))
-        #expect(told.map(\.event.kind) == [.started, .autoRenewDisabled, .productChangeScheduled])
-        #expect(told.map(\.isNews) == [true, true, true])
+        let reported = ledger.apply(try await ask(adapter()))
+        #expect(reported.map(\.event.kind) == [.started, .autoRenewDisabled, .productChangeScheduled])
+        #expect(reported.map(\.isNews) == [true, true, true])
     }
 
     @Test("asked again, a purchase is no news")
@@ -455,8 +455,8 @@ extension QuestionTests {
         let ended = Self.subscription {
             ($0.status, $0.endedAt, $0.canceledAt) = ("canceled", created + 60, created + 60)
         }
-        let told = ledger.apply(try event("customer.subscription.deleted", ended, at: created + 60))
-        #expect(told.map(\.isNews) == [true])
+        let reported = ledger.apply(try event("customer.subscription.deleted", ended, at: created + 60))
+        #expect(reported.map(\.isNews) == [true])
         _ = ledger.apply(try await ask(adapter(), at: created + 60))
         #expect(ledger.states.first?.access(at: date(created + 61)).isGranted == false)
     }

@@ -517,7 +517,7 @@ struct RareFlowTests {
         let credits = [5, 3700].map {
             CreditStatement(of: host.state, under: policy, uses: [], at: date(next + $0)).grants.map(\.left)
         }
-        #expect(credits == [[], [100]], "that the first month was paid for is not told here")
+        #expect(credits == [[], [100]], "that the first month was paid for is not reported here")
     }
 
     @Test("an item that is added in a rhythm of its own pays out beside what is there")

@@ -10,14 +10,14 @@ struct SaleRefundTests {
     @Test("a part of the money for what was bought once takes no access", arguments: [1000, 4900])
     func part(_ amount: Int64) throws {
         let adapter = try adapter()
-        let told = [
+        let reported = [
             ("checkout.session.completed", OneFactTests.session(invoice: nil, createsInvoice: false)),
             ("refund.created", Self.refund("re_1", "succeeded", amount)),
         ]
         var ledger = AccountLedger()
         var effects: [LifecycleEvent.AccessEffect] = []
-        for (number, told) in told.enumerated() {
-            for event in try OneFactTests.events(told.0, told.1, at: created + Int64(number) * day, adapter) {
+        for (number, reported) in reported.enumerated() {
+            for event in try OneFactTests.events(reported.0, reported.1, at: created + Int64(number) * day, adapter) {
                 effects.append(ledger.apply(event).event.event.accessEffect)
             }
         }

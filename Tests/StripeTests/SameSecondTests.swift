@@ -130,8 +130,8 @@ struct SameSecondTests {
         let (earlier, steps) = Self.deliveries(act, version, apart: 0)
         var states: Set<SubscriptionState> = []
         for order in RareFlowTests.permutations(steps) {
-            for told in [earlier + order, order + earlier, order + earlier + order.reversed()] {
-                let state = try state(told)
+            for reported in [earlier + order, order + earlier, order + earlier + order.reversed()] {
+                let state = try state(reported)
                 states.insert(state)
                 for time in [Self.act + 60, Self.act + day, Self.act + 19 * day, Self.act + 60 * day] {
                     let (one, other) = (state.snapshot(at: date(time)), expected.snapshot(at: date(time)))

@@ -74,7 +74,7 @@ struct SilentTests {
             phase("price_pro_month", "prod_pro", created - 10 * day, created + 20 * day),
             phase("price_basic_month", "prod_basic", created + 20 * day, created + 50 * day),
         ]
-        func told(_ status: String) throws -> [LifecycleEvent.Kind] {
+        func reported(_ status: String) throws -> [LifecycleEvent.Kind] {
             let schedule: JSONText = [
                 "id": "sub_sched_1", "object": "subscription_schedule", "customer": "cus_1", "phases": phases,
                 "status": .string(status), "subscription": "sub_1",
@@ -86,7 +86,7 @@ struct SilentTests {
                 adapter()
             ).map(\.kind)
         }
-        #expect(try told("active") == [.productChangeScheduled])
-        #expect(try told(status) == [])
+        #expect(try reported("active") == [.productChangeScheduled])
+        #expect(try reported(status) == [])
     }
 }

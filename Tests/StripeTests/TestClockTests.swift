@@ -173,13 +173,13 @@ struct TestClockTests {
         var host = try Flow.Host(adapter)
         try host.take(Self.began(first, at: created - 60))
         try host.take(Self.updated(second, from: first, at: created - 40))
-        func told(_ body: [UInt8]) async throws -> Normalization {
+        func reported(_ body: [UInt8]) async throws -> Normalization {
             try await adapter.receive(simulator().delivery(body, receivedAt: date(created + 2)))
         }
-        try host.take(await told(refund))
+        try host.take(await reported(refund))
         #expect(host.acts.last?.event.accessEffect == LifecycleEvent.AccessEffect.none)
         #expect(host.state.access(at: date(created + clock)).isGranted)
-        try host.take(await told(PitfallRowTests.dispute("lost", at: created)))
+        try host.take(await reported(PitfallRowTests.dispute("lost", at: created)))
         #expect(host.kinds == ["started", "refunded", "chargeback"])
         #expect(host.acts.last?.event.accessEffect == .removes)
         #expect(!host.state.access(at: date(created + clock)).isGranted)
