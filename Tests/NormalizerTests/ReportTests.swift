@@ -92,6 +92,44 @@ struct ReportTests {
         }
     }
 
+    /// A refund that takes the rest of a period away reports its end. A period that ended by itself has an end of its own.
+    @Test(
+        "an end after a reported refund is news, unless it is the refund's",
+        arguments: [
+            (35, 30, .customer, .applied), (30, 30, .customer, .applied), (10, 30, .customer, .applied),
+            (10, 10, .unknown, .duplicate), (10, 10.1, .customer, .duplicate), (30, 30, .refunded, .duplicate),
+        ] as [(Double, Double, LifecycleEvent.Expired.Reason, AppliedEvent.Disposition)]
+    )
+    func endAndRefund(
+        refundedAt: Double,
+        endedAt: Double,
+        reason: LifecycleEvent.Expired.Reason,
+        disposition: AppliedEvent.Disposition
+    ) {
+        let day = AccountStories.day
+        let refund = AccountStories.event(
+            .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
+            "t1",
+            at: refundedAt,
+            [
+                .refund(
+                    .init(transaction: "t1", scope: .full, at: day(refundedAt), periodStart: day(0), endsAccess: true)
+                )
+            ]
+        )
+        let end = AccountStories.event(
+            .expired(.init(reason: reason)),
+            "t1",
+            at: endedAt,
+            [.periodEnded(.init(start: day(0), transaction: "t1", at: day(endedAt), reason: reason))]
+        )
+        var state = SubscriptionState(Self.lineage)
+        for event in [AccountStories.begins("t1", "basic", 0, 30, by: .apple), refund] {
+            #expect(state.apply(event).disposition == .applied)
+        }
+        #expect(state.apply(end).disposition == disposition)
+    }
+
     @Test(
         "what notifications had stated to a state that was stored before reports were kept is not reported by another channel"
     )

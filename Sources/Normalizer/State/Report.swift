@@ -115,6 +115,8 @@ package struct Report: Hashable, Sendable {
 
     package var subject: Subject
     package var mark: Mark
+    /// The reason of an end that names its period.
+    private(set) var endReason: LifecycleEvent.Expired.Reason?
 
     /// True if it says that a period began. A payment is no beginning: it was made whatever ended since.
     var isBeginning: Bool { subject.topic == .course && mark.value.splitAtBlank.name == Value.begun }
@@ -128,6 +130,7 @@ extension Report {
         // By the time of the statement, as in the registers, which decide the present state.
         var at = event.assertedAt
         let value: String
+        var endReason: LifecycleEvent.Expired.Reason?
         switch event.event {
         case .productChanged(let change) where change.isBeside:
             return nil
@@ -145,7 +148,7 @@ extension Report {
                 break
             }
             subject = Subject(topic: .course, transaction: end.transaction, start: end.start.millisecondsSince1970)
-            (at, value) = (end.at, Value.ended(end.reason))
+            (at, value, endReason) = (end.at, Value.ended(end.reason), end.reason)
         case .autoRenewDisabled:
             (subject, value) = (event.subject(.renewal), Value.off)
         case .autoRenewEnabled:
@@ -186,6 +189,7 @@ extension Report {
             return nil
         }
         self.init(subject: subject, at: at, value, by: event)
+        self.endReason = endReason
     }
 
     private init(subject: Subject, at: Date, _ value: String, by event: NormalizedEvent) {

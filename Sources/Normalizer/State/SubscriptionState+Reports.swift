@@ -37,16 +37,23 @@ extension SubscriptionState {
         }
     }
 
-    /// True for the end of a period by a refund that was reported: the refund's report includes its end.
+    /// True for the end of a period by a refund that was reported: the refund's report includes its end. A period that ended by itself
+    /// before it was refunded, or after its refund was reversed, has an end of its own.
     private func isEndOfReportedRefund(_ report: Report, _ timeline: PeriodTimeline) -> Bool {
         guard report.subject.topic == .course, report.mark.value == Report.Value.ended,
-            let index = timeline.index(of: report.subject), timeline.periods[index].cut?.reason == .refunded
+            let index = timeline.index(of: report.subject), let cut = timeline.periods[index].cut,
+            cut.reason == .refunded, report.endReason == .refunded || timeline.periods[index].isCut(at: report.mark.at)
         else { return false }
         let names = timeline.transactions(of: index).map(transaction(named:))
         return refunds.contains {
             names.contains(transaction(named: $0.value.value.transaction)) && reports.hasRefund($0.key)
         }
     }
+}
+
+extension PeriodTimeline.Period {
+    /// True if the cut took the rest of the period away, and the end at this moment did so, too.
+    fileprivate func isCut(at time: Int64) -> Bool { accessEnd < end && time < end }
 }
 
 extension Report.Subject {
