@@ -254,8 +254,7 @@ extension Journal {
         _ transaction: any JournalTransaction
     ) async throws -> Bool? {
         // Cheaply first: most lines are not the first of their lineage.
-        let first = JournalSelection(group: JournalKey.text(lineage), limit: 1)
-        guard try await transaction.records(first, in: .log).first?.order == position else { return nil }
+        guard try await Self.firstStated(of: lineage, transaction) == position else { return nil }
         var ledger = AccountLedger()
         var lineages = [lineage]
         var known: Set = [lineage]
@@ -290,6 +289,21 @@ extension Journal {
         // A journal of an earlier version has none.
         if isRepairing { try await writeQuestions(of: lineages, in: ledger, transaction) }
         return isRight
+    }
+
+    /// The position of a lineage's first line that is not erased.
+    private static func firstStated(
+        of lineage: SubscriptionID,
+        _ transaction: any JournalTransaction
+    ) async throws -> Int64? {
+        var selection = JournalSelection(group: JournalKey.text(lineage), limit: 1)
+        while true {
+            let records = try await transaction.records(selection, in: .log)
+            if let first = records.first(where: { !$0.body.isEmpty }) { return first.order }
+            guard records.count == selection.limit, let last = records.last else { return nil }
+            selection = selection.following(last)
+            selection.limit = 200
+        }
     }
 
     /// The results of another version of the adapters for the raw deliveries that are kept.
