@@ -130,6 +130,20 @@ extension Journal {
         }
     }
 
+    /// Stores that an account leads to a lineage.
+    static func insert(
+        accountRow account: Account.Identifier,
+        of lineage: SubscriptionID,
+        _ transaction: any JournalTransaction
+    ) async throws {
+        let record = JournalRecord(
+            key: JournalKey.text(account.lookupKey, lineage.description),
+            group: JournalKey.text(account),
+            body: Array(lineage.description.utf8)
+        )
+        _ = try await transaction.insert(record, into: .account)
+    }
+
     /// Stores a transfer once, and a row for each account that it names.
     static func insert(_ transfer: AccountTransfer, _ transaction: any JournalTransaction) async throws {
         let body = try CanonicalJSON.bytes(transfer)
@@ -302,12 +316,7 @@ struct StateRows {
             guard isNamed else { continue }
             let known = state.lineages.reduce(into: Set()) { $0.formUnion(accounts[$1] ?? []) }
             for account in AccountLedger([state]).accounts where !known.contains(account) {
-                let record = JournalRecord(
-                    key: JournalKey.text(account.lookupKey, lineage.description),
-                    group: JournalKey.text(account),
-                    body: Array(lineage.description.utf8)
-                )
-                _ = try await transaction.insert(record, into: .account)
+                try await Journal.insert(accountRow: account, of: lineage, transaction)
             }
         }
     }

@@ -8,6 +8,8 @@ struct LineDetail: Codable, Sendable {
     /// The SHA-256 of the one before, the position, the key, the group and the digest.
     var chain: String
     var isErased: Bool?
+    /// The event that the erased line reported, if others have it, too.
+    var event: String?
 
     init(_ record: JournalRecord, digest: String? = nil, at position: Int64, after previous: String) {
         self.digest = digest ?? JournalKey.digest(record.body)
@@ -59,15 +61,20 @@ extension Journal {
         }
     }
 
-    /// The event that a line reported first; nil for a statement, a repeated event and an erased line.
+    /// The event that a line reported first; nil for a statement, a repeated event and one that was erased.
     private static func first(of line: JournalRecord, _ transaction: any JournalTransaction) async throws
         -> AppliedEvent?
     {
-        guard !line.body.isEmpty, case .event(let event) = try CanonicalJSON.value(LogLine.self, from: line.body),
-            let record = try await transaction.record(event.id.description, in: .event), !record.body.isEmpty,
-            try QueueDetail(of: record).line == line.key
+        guard let id = try event(of: line), let record = try await transaction.record(id, in: .event),
+            !record.body.isEmpty, try QueueDetail(of: record).line == line.key
         else { return nil }
         return try CanonicalJSON.value(AppliedEvent.self, from: record.body)
+    }
+
+    private static func event(of line: JournalRecord) throws -> String? {
+        if line.body.isEmpty { return try CanonicalJSON.value(LineDetail.self, from: line.detail).event }
+        guard case .event(let event) = try CanonicalJSON.value(LogLine.self, from: line.body) else { return nil }
+        return event.id.description
     }
 
     /// Gives committed lines their positions, and chains them. This happens after the commit, so that writers do not

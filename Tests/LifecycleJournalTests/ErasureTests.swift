@@ -6,10 +6,26 @@ import Testing
 
 @Suite("An erased account leaves nothing, and takes nothing from others", .timeLimit(.minutes(5)))
 struct ErasureTests {
+    /// How a purchase of Ada's came to be Ben's.
+    enum Way: String, CaseIterable {
+        /// A relay moved what she had to his account, and named no purchase.
+        case transfer
+        /// He bought it again under his account.
+        case purchase
+        /// The host handed it over.
+        case handover
+        /// It never was hers: she was named for it later.
+        case conflict
+        /// A relay had moved it to her before it moved it to him.
+        case twice
+    }
+
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
     private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
-    private let ada = Account.Identifier("ada", .appUserID)
+    private static let name = "ada-unique-7731"
+    private let ada = Account.Identifier(Self.name, .appUserID)
     private let ben = Account.Identifier("ben", .appUserID)
+    private let cleo = Account.Identifier("cleo", .appUserID)
     private let folder = TemporaryFolder()
 
     private static func day(_ number: Int) -> Date { start.addingTimeInterval(Double(number) * 86_400) }
@@ -30,6 +46,15 @@ struct ErasureTests {
         if transferring { facts.append(.transfer(.init(from: [], to: [account]))) }
         let event = LifecycleEvent.renewed(.init(cause: .scheduled, phase: .regular, period: period))
         return result(event, of: lineage, on: day, account: account, facts: facts)
+    }
+
+    private func transfer(
+        on day: Int,
+        from: Account.Identifier,
+        to: Account.Identifier
+    ) -> Normalization {
+        let transfer = LifecycleEvent.Transfer(from: [from], to: [to])
+        return result(.transferred(transfer), of: nil, on: day, account: nil, facts: [.transfer(transfer)])
     }
 
     private func result(
@@ -65,8 +90,120 @@ struct ErasureTests {
         ])
     }
 
+    private func results(_ way: Way) -> [Normalization] {
+        switch way {
+        case .transfer:
+            [payment(on: 0, by: ada), transfer(on: 5, from: ada, to: ben)]
+        case .purchase:
+            [payment(on: 0, by: ada), payment(on: 5, by: ben, transferring: true)]
+        case .handover:
+            [
+                payment(on: 0, by: ada),
+                Normalization(
+                    noChange: .init(
+                        .unchanged,
+                        statement: .handover(of: Self.lineage, to: Account("ben", .appUserID), at: Self.day(5))
+                    )
+                ),
+            ]
+        case .conflict:
+            [payment(on: 0, by: ben), payment(on: 5, by: ada)]
+        case .twice:
+            [
+                payment(on: 0, by: cleo), transfer(on: 3, from: cleo, to: ada), transfer(on: 5, from: ada, to: ben),
+            ]
+        }
+    }
+
     private func hasAccess(_ account: Account.Identifier, on day: Int, _ journal: Journal) async throws -> Bool {
         try await journal.access(of: [account], at: Self.day(day)).decision.isGranted
+    }
+
+    private func expectNoName(_ storage: any JournalStorage) async throws {
+        for table in JournalTable.allCases {
+            let records = try await storage.read { try await $0.records(JournalSelection(limit: 1000), in: table) }
+            for record in records {
+                let text = record.key + record.group + String(decoding: record.body + record.detail, as: UTF8.self)
+                #expect(!text.contains(Self.name), "\(table)")
+            }
+        }
+    }
+
+    @Test("Who has a purchase of the account's keeps it", arguments: Way.allCases, TestedStorage.available)
+    func others(way: Way, tested: TestedStorage) async throws {
+        let storage = try await tested.open(in: folder)[0]
+        let journal = Journal(storage, now: { Self.start })
+        for result in results(way) { try await journal.apply(result) }
+        try #require(try await hasAccess(ben, on: 10, journal))
+        let feed = try await journal.events().map(\.event.event.id)
+
+        #expect(try await journal.erase(ada).lineages == [])
+        try await expectNoName(storage)
+        #expect(try await hasAccess(ben, on: 10, journal))
+        #expect(try await journal.events().map(\.event.event.id) == feed)
+        #expect(try await journal.rebuild().differing == [])
+        // A repeated delivery brings nothing back.
+        for result in results(way) { try await journal.apply(result) }
+        try await expectNoName(storage)
+
+        try await journal.apply(payment(on: 30, by: ben))
+        #expect(try await hasAccess(ben, on: 35, journal))
+        try await storage.write { transaction in
+            for table in [JournalTable.state, .account, .transfer] {
+                for record in try await transaction.records(JournalSelection(limit: 1000), in: table) {
+                    _ = try await transaction.delete(record, from: table)
+                }
+            }
+        }
+        #expect(try await journal.rebuild(repairing: true).differing == [Self.lineage])
+        #expect(try await hasAccess(ben, on: 35, journal))
+        #expect(try await !hasAccess(ada, on: 10, journal))
+        #expect(try await journal.verify().findings == [])
+        try await expectNoName(storage)
+    }
+
+    @Test("A transfer to the account moves no more than it did")
+    func ambiguous() async throws {
+        let journal = Journal(MemoryJournal(), now: { Self.start })
+        let other = SubscriptionID(store: .appStore, environment: .production, id: "2")
+        let results = [
+            payment(on: 0, by: cleo), payment(on: 0, by: cleo, of: other), transfer(on: 5, from: cleo, to: ada),
+            payment(on: 30, by: ada), payment(on: 30, by: cleo, of: other),
+        ]
+        // Only a later word on either of the two tells which one it moved.
+        for result in results.prefix(4) { try await journal.apply(result) }
+        #expect(try await journal.erase(ada).lineages == [Self.lineage])
+        #expect(try await hasAccess(cleo, on: 10, journal))
+        #expect(try await journal.rebuild(repairing: true).differing == [])
+        #expect(try await hasAccess(cleo, on: 10, journal))
+    }
+
+    @Test("A name that another source has, too, stays with the purchases of that one")
+    func sharedName() async throws {
+        let journal = Journal(MemoryJournal(), now: { Self.start })
+        let token = Account.Identifier(Self.name, .appAccountToken)
+        try await journal.apply(payment(on: 0, by: token))
+        #expect(try await journal.erase(ada).lineages == [])
+        #expect(try await hasAccess(token, on: 10, journal))
+        #expect(try await journal.erase(token).lineages == [Self.lineage])
+    }
+
+    @Test("What takes the place of a name that a relay made is no name of the app's either")
+    func madeName() {
+        for name in ["$RCAnonymousID:77", "77"] {
+            let identifier = Account.Identifier(name, .appUserID)
+            let replaced = Pseudonym(for: identifier).replacing(identifier)
+            #expect(replaced != identifier)
+            #expect(replaced.isOfApp == identifier.isOfApp)
+        }
+    }
+
+    @Test("A nameless account is nobody's", arguments: TestedStorage.available)
+    func nobody(tested: TestedStorage) async throws {
+        let journal = Journal(try await tested.open(in: folder)[0], now: { Self.start })
+        for result in results(.transfer) { try await journal.apply(result) }
+        #expect(try await journal.erase(.init("", .appUserID)).lines == 0)
+        #expect(try await hasAccess(ben, on: 10, journal))
     }
 
     @Test("A rebuild looks at what was stated after an erasure", arguments: TestedStorage.available)

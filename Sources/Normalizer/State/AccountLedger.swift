@@ -320,7 +320,7 @@ extension AccountLedger {
 
     /// The owners of everything that may concern some accounts: their claims under any of their names, the purchases of
     /// accounts that gave them some or took some, and the transfers of their own.
-    private func ownerships(
+    func ownerships(
         around identifiers: [Account.Identifier],
         in environment: StoreEnvironment,
         at time: Date?

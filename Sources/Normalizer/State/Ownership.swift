@@ -59,6 +59,21 @@ public struct Ownership: Hashable, Sendable, Codable {
     public var conflicts: [Conflict]
 }
 
+extension AccountLedger {
+    /// The accounts that states belong to, by the names of the states.
+    package var owners: [SubscriptionID: [Account.Identifier]] {
+        let names = Set((accounts + transfers.flatMap(\.transfer.from)).map(\.name))
+        var owners: [SubscriptionID: [Account.Identifier]] = [:]
+        for environment in Set(states.map(\.environment)) {
+            let ownerships = ownerships(around: Array(names), in: environment, at: nil)
+            for (position, state) in ownerships.states.enumerated() {
+                owners[state.subscription] = ownerships.ownership(at: position).accounts
+            }
+        }
+        return owners
+    }
+}
+
 extension SubscriptionState {
     /// When the host claimed it last, in milliseconds since 1970.
     package var lastClaim: Int64? { claims.values.filter(\.first.provider.isHost).map(\.latest.milliseconds).max() }
@@ -149,7 +164,7 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
     /// From when on it counts, in milliseconds.
     var moment: Int64 { Assertion(transfer, by: by).moment }
 
-    func precedes(_ other: AccountTransfer) -> Bool {
+    package func precedes(_ other: AccountTransfer) -> Bool {
         Assertion(transfer, by: by).precedes(Assertion(other.transfer, by: other.by))
     }
 }

@@ -108,6 +108,18 @@ package struct Register<Value: Assertable>: Hashable, Sendable {
         if let earlier = other.earlier { note(earlier) }
     }
 
+    /// The same statements with other values.
+    package func mapped(_ change: (Value) -> Value) -> Self {
+        func changed(_ assertion: Assertion<Value>) -> Assertion<Value> {
+            Assertion(change(assertion.value), by: assertion.by)
+        }
+        var mapped = Self(changed(latest))
+        if let rival { mapped.insert(changed(rival)) }
+        for assertion in moment?.assertions ?? [] { mapped.insert(changed(assertion)) }
+        if let earlier { mapped.note(earlier) }
+        return mapped
+    }
+
     /// True if the last step was taken after a statement of the same moment.
     package func wasTaken(after citation: Citation) -> Bool { moment?.isOvertaken(citation, by: earlier) ?? false }
 

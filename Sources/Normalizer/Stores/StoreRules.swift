@@ -225,7 +225,13 @@ extension Account.Identifier {
     /// (https://www.revenuecat.com/docs/customers/identifying-customers).
     package var isOfApp: Bool {
         source != .stripeCustomer && source != .appTransactionID
-            && !(source == .appUserID && id.hasPrefix("$RCAnonymousID:"))
+            && !(source == .appUserID && !prefixOfMadeNames.isEmpty)
+    }
+
+    /// The beginning of all names that a relay makes, if this is one; else empty.
+    package var prefixOfMadeNames: String {
+        let prefix = "$RCAnonymousID:"
+        return id.hasPrefix(prefix) ? prefix : ""
     }
 }
 
