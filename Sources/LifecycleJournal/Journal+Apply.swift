@@ -44,6 +44,7 @@ extension Journal {
         var update = JournalUpdate()
         var newLines: [LogLine] = []
         var first: [EventID: String] = [:]
+        var known: [(key: String, line: LogLine)] = []
         for line in result.logLines {
             let record = JournalRecord(
                 key: try JournalKey.text(line),
@@ -51,13 +52,21 @@ extension Journal {
                 order: Int64.max,
                 body: try CanonicalJSON.bytes(line)
             )
-            guard try await transaction.insert(record, into: .log) else { continue }
+            guard try await transaction.insert(record, into: .log) else {
+                known.append((record.key, line))
+                continue
+            }
             newLines.append(line)
             if case .event(let event) = line, first[event.id] == nil { first[event.id] = record.key }
         }
         // All of it was joined by the transaction that inserted the lines.
         update.newLines = newLines.count
         guard !newLines.isEmpty else { return update }
+        // The state takes in the whole result, and the log gives the state: also what was erased before.
+        for (key, line) in known where try await transaction.record(key, in: .log)?.body.isEmpty == true {
+            guard try await Self.insertAgain(line, afterErasureOf: key, transaction) else { continue }
+            newLines.append(line)
+        }
 
         for statement in result.statements {
             for case .link(let other) in statement.facts where other != statement.subscription {

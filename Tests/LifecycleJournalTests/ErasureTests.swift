@@ -224,4 +224,34 @@ struct ErasureTests {
         #expect(try await journal.rebuild(repairing: true).differing == [Self.lineage])
         #expect(try await hasAccess(ben, on: 35, journal))
     }
+
+    @Test("A purchase that a new account uploads is in the log again", arguments: TestedStorage.available)
+    func uploaded(tested: TestedStorage) async throws {
+        let storage = try await tested.open(in: folder)[0]
+        let time = ManualTime(Self.start)
+        let journal = Journal(storage, now: { time.now })
+        var purchase = payment(on: 0, by: ada)
+        purchase.events[0].account = nil
+        purchase.events[0].facts.removeFirst()
+        for account in [ada, ben, ada, cleo] {
+            time.advance(60)
+            try await journal.upload(purchase, by: Account(account.id, account.source))
+            #expect(try await hasAccess(account, on: 10, journal))
+            let state = try await journal.state(of: Self.lineage)
+            var logged = AccountLedger()
+            for line in try await journal.lines(of: [Self.lineage]) { logged.apply(line) }
+            #expect(logged[Self.lineage] == state)
+            #expect(try await journal.rebuild().differing == [])
+            // The same delivery tells nothing that is new.
+            let count = try await journal.lines().count
+            try await journal.apply(purchase)
+            #expect(try await journal.lines().count == count)
+            #expect(try await journal.erase(account).lineages == [Self.lineage])
+            // Nor does it after the erasure.
+            try await journal.apply(purchase)
+            #expect(try await journal.state(of: Self.lineage) == nil)
+        }
+        #expect(try await journal.verify().findings == [])
+        #expect(try await journal.events().isEmpty)
+    }
 }
