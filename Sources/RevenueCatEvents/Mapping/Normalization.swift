@@ -75,7 +75,10 @@ final class Mapping {
         case .billingIssue: outcome = billingIssue(purchase)
         case .productChange: outcome = productChange(purchase)
         case .extended: outcome = extended(purchase)
-        case .refundReversed: outcome = refundReversed(purchase)
+        case .refundReversed:
+            var result = normalization(of: refundReversed(purchase), purchase)
+            if let statement = statementOfPurchase(purchase) { result.furtherStatements.append(statement) }
+            return result
         case .priceConsent(let stage): outcome = priceConsent(purchase, stage)
         case .transfer: outcome = transferred()
         case .redeemed: outcome = redeemed()
@@ -119,6 +122,17 @@ extension Mapping {
                 anomalies: anomalies + names.map { "event." + $0 }
             )
         }
+    }
+
+    /// The one-time purchase, as a webhook about something else names it. It has the date of the purchase, so the purchase's
+    /// own webhook counts whenever it comes.
+    private func statementOfPurchase(_ purchase: PurchaseStatement) -> StoreStatement? {
+        guard event.expirationAt == nil, event.timestamp != nil, let lineage = purchase.lineage,
+            let bought = oneTimePurchase(of: purchase, price: nil)
+        else { return nil }
+        var envelope = envelope(purchase)
+        envelope.assertedAt = min(bought.at, envelope.assertedAt)
+        return envelope.statement([.purchase(bought)], about: lineage)
     }
 
     /// The purchase as events name it.

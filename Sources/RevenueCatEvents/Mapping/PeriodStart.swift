@@ -104,10 +104,31 @@ extension Mapping {
     }
 
     func oneTimePurchase(_ purchase: PurchaseStatement) -> Outcome {
-        guard let lineage = purchase.lineage, let start = event.purchasedAt, let product = purchase.productName,
-            let transaction = purchase.paidTransaction, event.timestamp != nil
-        else { return .incomplete(purchase.missing(["purchased_at_ms", "product_id"])) }
         let price = purchase.price
+        guard let lineage = purchase.lineage, let bought = oneTimePurchase(of: purchase, price: price),
+            event.timestamp != nil
+        else { return .incomplete(purchase.missing(["purchased_at_ms", "product_id"])) }
+        let transaction = bought.transaction
+        var facts: [Fact] = [.purchase(bought)]
+        if let price, price.role == .charged {
+            facts.append(.charge(.init(transaction: transaction, price: price, at: bought.at)))
+        }
+        facts += purchase.laterName(of: transaction)
+        return .event(
+            EventDraft(
+                id: .purchased(lineage, transaction: transaction, product: bought.product),
+                event: .oneTimePurchased(bought.purchase),
+                effectiveAt: bought.at
+            ),
+            about: subject(purchase, transaction: transaction, price: price, facts: facts + purchase.owner)
+        )
+    }
+
+    /// The one-time purchase, as any webhook about it states it.
+    func oneTimePurchase(of purchase: PurchaseStatement, price: Price?) -> Fact.OneTimePurchase? {
+        guard let start = event.purchasedAt, let product = purchase.productName,
+            let transaction = purchase.paidTransaction
+        else { return nil }
         // RevenueCat unlocks entitlements for good with a product without an end. A product that unlocks none gives no
         // access, like a consumable.
         let type: LifecycleEvent.OneTimePurchase.ProductType =
@@ -119,21 +140,7 @@ extension Mapping {
             expires: event.expirationAt,
             familyShared: event.isFamilyShare
         )
-        var facts: [Fact] = [
-            .purchase(.init(transaction: transaction, product: product, purchase: detail, at: start))
-        ]
-        if let price, price.role == .charged {
-            facts.append(.charge(.init(transaction: transaction, price: price, at: start)))
-        }
-        facts += purchase.laterName(of: transaction)
-        return .event(
-            EventDraft(
-                id: .purchased(lineage, transaction: transaction, product: product),
-                event: .oneTimePurchased(detail),
-                effectiveAt: start
-            ),
-            about: subject(purchase, transaction: transaction, price: price, facts: facts + purchase.owner)
-        )
+        return .init(transaction: transaction, product: product, purchase: detail, at: start)
     }
 
     /// The purchase itself comes later under its own identity, perhaps with the same transaction. Until then this is an
