@@ -231,22 +231,25 @@ private struct Eraser {
     }
 
     private func replaceName(in event: NormalizedEvent) async throws {
-        guard var told = try await transaction.record(event.id.description, in: .event), !told.body.isEmpty else {
-            return
+        try await change(event) { record in
+            let applied = try CanonicalJSON.value(AppliedEvent.self, from: record.body)
+            record.body = try CanonicalJSON.bytes(pseudonym.replacing(applied))
         }
-        let applied = try CanonicalJSON.value(AppliedEvent.self, from: told.body)
-        let replaced = pseudonym.replacing(applied)
-        guard replaced != applied else { return }
-        told.body = try CanonicalJSON.bytes(replaced)
-        guard try await transaction.update(told, in: .event) else { throw Conflict() }
     }
 
     private func removeEvent(_ event: NormalizedEvent) async throws {
-        guard var told = try await transaction.record(event.id.description, in: .event), !told.body.isEmpty else {
+        try await change(event) { record in (record.body, record.group) = ([], QueuePlace.silent.rawValue) }
+    }
+
+    /// Changes what the feed has of an event.
+    private func change(_ event: NormalizedEvent, _ body: (inout JournalRecord) throws -> Void) async throws {
+        guard let known = try await transaction.record(event.id.description, in: .event), !known.body.isEmpty else {
             return
         }
-        (told.body, told.group) = ([], QueuePlace.silent.rawValue)
-        guard try await transaction.update(told, in: .event) else { throw Conflict() }
+        var record = known
+        try body(&record)
+        guard record.body != known.body else { return }
+        guard try await transaction.update(record, in: .event) else { throw Conflict() }
     }
 
     private mutating func replaceName(

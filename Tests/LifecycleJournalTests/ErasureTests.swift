@@ -198,8 +198,8 @@ struct ErasureTests {
         }
     }
 
-    @Test("A nameless account is nobody's", arguments: TestedStorage.available)
-    func nobody(tested: TestedStorage) async throws {
+    @Test("A nameless account has nothing that could be erased", arguments: TestedStorage.available)
+    func nameless(tested: TestedStorage) async throws {
         let journal = Journal(try await tested.open(in: folder)[0], now: { Self.start })
         for result in results(.transfer) { try await journal.apply(result) }
         #expect(try await journal.erase(.init("", .appUserID)).lines == 0)
