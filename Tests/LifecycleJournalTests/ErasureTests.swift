@@ -129,7 +129,7 @@ struct ErasureTests {
         }
     }
 
-    @Test("Who has a purchase of the account's keeps it", arguments: Way.allCases, TestedStorage.available)
+    @Test("a purchase that is another's by now stays with the other", arguments: Way.allCases, TestedStorage.available)
     func others(way: Way, tested: TestedStorage) async throws {
         let storage = try await tested.open(in: folder)[0]
         let journal = Journal(storage, now: { Self.start })
