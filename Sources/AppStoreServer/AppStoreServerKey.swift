@@ -43,13 +43,7 @@ public struct AppStoreServerKey: Sendable {
     }
 }
 
-extension AppStoreServerKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AppStoreServerKey: Redacted {
     /// The id of the key.
     public var description: String { "key \(keyID)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

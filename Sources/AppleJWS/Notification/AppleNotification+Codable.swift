@@ -1,5 +1,5 @@
 import FoundationEssentials
-import LifecycleEvents
+public import LifecycleEvents
 import WireJSON
 
 /// The form that crosses a queue: the proven payloads themselves. They are read again at the other end, so that both ends see
@@ -115,36 +115,24 @@ extension AppleNotification: Codable {
 }
 
 // Payloads hold personal data: printing these values shows only that they exist, and their length.
-extension AppleNotification: CustomStringConvertible, CustomReflectable {
+extension AppleNotification: Redacted {
     /// Type and subtype, and the length of the payload.
     public var description: String {
         "\(type)\(subtype.map { "/\($0)" } ?? "") (\(payload.count) bytes)"
     }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension AppleTransaction: CustomStringConvertible, CustomReflectable {
+extension AppleTransaction: Redacted {
     /// The length of the payload.
     public var description: String { "transaction (\(payload.count) bytes)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension AppleRenewalInfo: CustomStringConvertible, CustomReflectable {
+extension AppleRenewalInfo: Redacted {
     /// The length of the payload.
     public var description: String { "renewal info (\(payload.count) bytes)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension AppleAppTransaction: CustomStringConvertible, CustomReflectable {
+extension AppleAppTransaction: Redacted {
     /// The length of the payload.
     public var description: String { "app transaction (\(payload.count) bytes)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

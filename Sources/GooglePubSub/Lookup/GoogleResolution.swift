@@ -1,3 +1,4 @@
+public import Normalizer
 import SignatureCore
 
 /// A notification with everything that Google Play answered about it, so that mapping needs no network.
@@ -79,24 +80,12 @@ extension [GoogleResolution.Lookup] {
     var predecessors: [GoogleResolution.Lookup] { Array(filter { $0.resource == .subscription }.dropFirst()) }
 }
 
-extension GoogleResolution: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension GoogleResolution: Redacted {
     /// How many look-ups there are.
     public var description: String { "\(notification), \(lookups.count) look-ups" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension GoogleResolution.Lookup: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension GoogleResolution.Lookup: Redacted {
     /// The resource and the answer's description; never the key.
     public var description: String { "\(resource): \(answer)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -80,15 +80,9 @@ extension PlayAnswer {
     }
 }
 
-extension PlayAnswer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PlayAnswer: Redacted {
     /// Outcome, status and reason; never the body.
     public var description: String {
         "\(outcome.rawValue) (\(status)\(reason.map { ", \($0)" } ?? "")), body of \(body.count) bytes"
     }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

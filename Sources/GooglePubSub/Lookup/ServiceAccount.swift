@@ -112,15 +112,9 @@ public struct ServiceAccount: Sendable {
     }
 }
 
-extension ServiceAccount: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ServiceAccount: Redacted {
     /// The account's address.
     public var description: String { email }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The members of a key file that count.

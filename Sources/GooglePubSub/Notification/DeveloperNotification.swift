@@ -332,12 +332,9 @@ extension DeveloperNotification: Codable {
     }
 }
 
-extension DeveloperNotification: CustomStringConvertible, CustomReflectable {
+extension DeveloperNotification: Redacted {
     /// Body and number, and the length of the payload.
     public var description: String {
         "\(bodyName)\(typeNumber.map { "/\($0)" } ?? "") (\(payload.count) bytes)"
     }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,4 +1,4 @@
-import Normalizer
+public import Normalizer
 
 /// A message from Google Play that is proven to have come through our subscription, decoded.
 ///
@@ -30,13 +30,7 @@ extension GoogleNotification: Codable {
     }
 }
 
-extension GoogleNotification: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension GoogleNotification: Redacted {
     /// The message's description.
     public var description: String { message.description }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

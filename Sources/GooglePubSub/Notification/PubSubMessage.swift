@@ -72,13 +72,7 @@ extension PubSubMessage {
     }
 }
 
-extension PubSubMessage: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PubSubMessage: Redacted {
     /// The lengths of its content: data and attributes carry purchase tokens.
     public var description: String { "Pub/Sub message, data of \(data.count) bytes" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

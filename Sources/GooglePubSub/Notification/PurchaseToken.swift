@@ -1,4 +1,4 @@
-import Normalizer
+public import Normalizer
 import SignatureCore
 
 /// The reference by which Google Play knows a purchase.
@@ -18,15 +18,9 @@ public struct PurchaseToken: Hashable, Sendable {
     }
 }
 
-extension PurchaseToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PurchaseToken: Redacted {
     /// `<redacted>`
     public var description: String { "<redacted>" }
-
-    /// `<redacted>`
-    public var debugDescription: String { "<redacted>" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension PurchaseToken: Codable {

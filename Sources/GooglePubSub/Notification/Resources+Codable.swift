@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+public import Normalizer
 
 // The resource crosses a queue as received. Both ends read it, so both see every member, known or not. Resources hold
 // personal data: printing them shows only their length.
@@ -18,12 +18,9 @@ extension SubscriptionPurchase: Codable {
     }
 }
 
-extension SubscriptionPurchase: CustomStringConvertible, CustomReflectable {
+extension SubscriptionPurchase: Redacted {
     /// The length of the resource.
     public var description: String { "subscription purchase (\(payload.count) bytes)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension ProductPurchase: Codable {
@@ -40,12 +37,9 @@ extension ProductPurchase: Codable {
     }
 }
 
-extension ProductPurchase: CustomStringConvertible, CustomReflectable {
+extension ProductPurchase: Redacted {
     /// The length of the resource.
     public var description: String { "product purchase (\(payload.count) bytes)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension PlayOrder: Codable {
@@ -62,16 +56,13 @@ extension PlayOrder: Codable {
     }
 }
 
-extension PlayOrder: CustomStringConvertible, CustomReflectable {
+extension PlayOrder: Redacted {
     /// The length of the resource.
     public var description: String { "order (\(payload.count) bytes)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 // The account of a purchase is personal data wherever it stands.
-extension SubscriptionPurchase.AccountIdentifiers: CustomStringConvertible, CustomReflectable {
+extension SubscriptionPurchase.AccountIdentifiers: Redacted {
     /// Which identifiers are there, without them.
     public var description: String {
         let names = [
@@ -81,15 +72,9 @@ extension SubscriptionPurchase.AccountIdentifiers: CustomStringConvertible, Cust
         ]
         return names.compactMap(\.self).map { "\($0):<redacted>" }.joined(separator: ", ")
     }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension DeveloperNotification.PendingRefundReview: CustomStringConvertible, CustomReflectable {
+extension DeveloperNotification.PendingRefundReview: Redacted {
     /// The reason's number.
     public var description: String { "refund review, reason \(refundReason.map { String($0) } ?? "not stated")" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

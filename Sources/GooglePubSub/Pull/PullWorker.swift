@@ -31,7 +31,7 @@ public final class PullWorker: Sendable {
     }
 
     /// A message that cannot be read as one. Pub/Sub would deliver it until it is acknowledged.
-    public struct UnreadableMessage: Sendable, CustomStringConvertible, CustomReflectable {
+    public struct UnreadableMessage: Sendable, Redacted {
         /// The bytes that Pub/Sub sent in place of a message; they may have purchase tokens in them.
         public let bytes: [UInt8]
         /// The error: `malformed`, marked authentic.
@@ -48,9 +48,6 @@ public final class PullWorker: Sendable {
 
         /// The length and the error.
         public var description: String { "\(bytes.count) bytes, \(error)" }
-
-        /// Shows nothing.
-        public var customMirror: Mirror { Mirror(self, children: [:]) }
     }
 
     /// Deals with one message.

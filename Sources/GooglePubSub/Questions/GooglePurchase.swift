@@ -1,3 +1,5 @@
+public import Normalizer
+
 /// A purchase that the host asked about by its token, with everything that Google Play answered, so that mapping needs no
 /// network.
 public struct GooglePurchase: Sendable, Hashable, Codable {
@@ -39,13 +41,7 @@ public struct GooglePurchase: Sendable, Hashable, Codable {
     }
 }
 
-extension GooglePurchase: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension GooglePurchase: Redacted {
     /// The kind, and how many look-ups there are; never the token.
     public var description: String { "\(kind.rawValue), \(lookups.count) look-ups" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

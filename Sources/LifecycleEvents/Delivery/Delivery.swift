@@ -78,20 +78,14 @@ public struct Delivery: Sendable, Codable {
     package var bodyDigest: BodyDigest { BodyDigest(of: body) }
 }
 
-extension Delivery.Headers: CustomStringConvertible, CustomReflectable {
+extension Delivery.Headers: Redacted {
     /// The names, and how long the values are: one of them can be a credential.
     public var description: String {
         "[" + fields.map { "\($0.name): <\($0.value.utf8.count) bytes>" }.joined(separator: ", ") + "]"
     }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension Delivery: CustomStringConvertible, CustomReflectable {
+extension Delivery: Redacted {
     /// The length of the body; never its content or a header.
     public var description: String { "delivery of \(body.count) bytes" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

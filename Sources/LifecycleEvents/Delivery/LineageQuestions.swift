@@ -80,13 +80,7 @@ public struct PurchaseHandle: Hashable, Sendable, Codable {
     }
 }
 
-extension PurchaseHandle: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PurchaseHandle: Redacted {
     /// `<redacted>`
     public var description: String { "<redacted>" }
-
-    /// `<redacted>`
-    public var debugDescription: String { "<redacted>" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,5 +1,5 @@
 /// Octets that must never be shown: they print as `<redacted>`, in descriptions, debug output and mirrors alike.
-public struct SecretBytes: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct SecretBytes: Sendable, Redacted {
     package let bytes: [UInt8]
 
     /// Keeps the UTF-8 octets of `text`, as they are.
@@ -35,10 +35,4 @@ public struct SecretBytes: Sendable, CustomStringConvertible, CustomDebugStringC
 
     /// `<redacted>`
     public var description: String { "<redacted>" }
-
-    /// `<redacted>`
-    public var debugDescription: String { "<redacted>" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -180,12 +180,9 @@ extension NormalizedEvent: Codable {
 }
 
 // An event holds a provider's data about a person. Printing it shows which event it is, and nothing of its content.
-extension NormalizedEvent: CustomStringConvertible, CustomReflectable {
+extension NormalizedEvent: Redacted {
     /// Provider, kind and id.
     public var description: String { "\(provider) \(kind) \(id)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The source of an event: the provider's own words for it, and its proof.

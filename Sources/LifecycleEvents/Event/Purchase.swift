@@ -304,22 +304,16 @@ extension String {
 }
 
 // Account identifiers are personal data: a log line that prints an event shows their sources, not their values.
-extension Account: CustomStringConvertible, CustomReflectable {
+extension Account: Redacted {
     /// The sources of the identifiers, without the identifiers.
     public var description: String {
         identifiers.map { "\($0.source):<redacted>" }.joined(separator: ", ")
     }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension Account.Identifier: CustomStringConvertible, CustomReflectable {
+extension Account.Identifier: Redacted {
     /// The source, without the identifier.
     public var description: String { "\(source):<redacted>" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The plan for the end of the period, as last stated.

@@ -64,12 +64,9 @@ public struct RevenueCatPurchase: Hashable, Sendable {
 }
 
 // It names a customer, so a log line that prints it must not show it.
-extension RevenueCatPurchase: CustomStringConvertible, CustomReflectable {
+extension RevenueCatPurchase: Redacted {
     /// The store, and the status where it is stated.
     public var description: String { "\(store) \(status.map(\.rawValue) ?? "purchase")" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 // MARK: Identity

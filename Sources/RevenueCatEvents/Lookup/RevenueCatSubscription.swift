@@ -98,12 +98,9 @@ public struct RevenueCatSubscription: Hashable, Sendable {
 }
 
 // It names a customer, so a log line that prints it must not show it.
-extension RevenueCatSubscription: CustomStringConvertible, CustomReflectable {
+extension RevenueCatSubscription: Redacted {
     /// The store and the status.
     public var description: String { "\(store) \(status)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 // MARK: Facts

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import LifecycleEvents
+public import LifecycleEvents
 import WireJSON
 
 /// A webhook's body, proven and read.
@@ -97,15 +97,12 @@ extension RevenueCatNotification: Codable {
 }
 
 // Bodies hold personal data: printing these values shows only that they exist, and their length.
-extension RevenueCatNotification: CustomStringConvertible, CustomReflectable {
+extension RevenueCatNotification: Redacted {
     /// The type, and the length of the body.
     public var description: String { "\(event.type) (\(payload.count) bytes)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension RevenueCatEvent.Hint: CustomStringConvertible, CustomReflectable {
+extension RevenueCatEvent.Hint: Redacted {
     /// The subject of the question; for customers, their number.
     public var description: String {
         switch self {
@@ -113,15 +110,9 @@ extension RevenueCatEvent.Hint: CustomStringConvertible, CustomReflectable {
         case .customers(let ids): "\(ids.count) customers"
         }
     }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension RevenueCatEvent: CustomStringConvertible, CustomReflectable {
+extension RevenueCatEvent: Redacted {
     /// The type and the id.
     public var description: String { "\(type) \(id)" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

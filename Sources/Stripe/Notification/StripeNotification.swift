@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import LifecycleEvents
+public import LifecycleEvents
 import SignatureCore
 import WireJSON
 
@@ -211,10 +211,7 @@ extension StripeNotification: Codable {
     }
 }
 
-extension StripeNotification: CustomStringConvertible, CustomReflectable {
+extension StripeNotification: Redacted {
     /// Type, id and the length of the body.
     public var description: String { "\(type) \(id), \(body.count) bytes" }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

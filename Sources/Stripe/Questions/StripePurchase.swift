@@ -1,5 +1,5 @@
 import FoundationEssentials
-import LifecycleEvents
+public import LifecycleEvents
 
 /// A subscription or a checkout session that the host asked about by its id, with everything that Stripe answered, so that
 /// mapping needs no network.
@@ -54,13 +54,7 @@ extension StripePurchase.Kind {
     }
 }
 
-extension StripePurchase: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension StripePurchase: Redacted {
     /// The kind, and how many answers there are.
     public var description: String { "\(kind.rawValue), \(answers.count) answers" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// Shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
