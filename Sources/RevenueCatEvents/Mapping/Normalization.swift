@@ -75,10 +75,7 @@ final class Mapping {
         case .billingIssue: outcome = billingIssue(purchase)
         case .productChange: outcome = productChange(purchase)
         case .extended: outcome = extended(purchase)
-        case .refundReversed:
-            var result = normalization(of: refundReversed(purchase), purchase)
-            if let statement = statementOfPurchase(purchase) { result.furtherStatements.append(statement) }
-            return result
+        case .refundReversed: outcome = refundReversed(purchase)
         case .priceConsent(let stage): outcome = priceConsent(purchase, stage)
         case .transfer: outcome = transferred()
         case .redeemed: outcome = redeemed()
@@ -96,13 +93,15 @@ final class Mapping {
 
 extension Mapping {
     enum Outcome {
-        case events([EventDraft], about: EventSubject)
+        /// Events, and what the notification states besides, with a date of its own.
+        case events([EventDraft], about: EventSubject, statement: StoreStatement? = nil)
         case noChange(Normalization.NoChange.Reason, facts: [Fact])
         /// The type is known, and fields that it cannot do without are absent.
         case incomplete([String])
 
-        static func event(_ draft: EventDraft, about subject: EventSubject) -> Outcome {
-            .events([draft], about: subject)
+        static func event(_ draft: EventDraft, about subject: EventSubject, statement: StoreStatement? = nil) -> Outcome
+        {
+            .events([draft], about: subject, statement: statement)
         }
     }
 
@@ -111,8 +110,12 @@ extension Mapping {
         if let timestamp = event.timestamp, timestamp > latestCredible { anomalies.append("event.event_timestamp_ms") }
         let envelope = envelope(purchase)
         switch outcome {
-        case .events(let drafts, let subject):
-            return Normalization(drafts.map { envelope.event($0, about: subject) }, anomalies: anomalies)
+        case .events(let drafts, let subject, let statement):
+            return Normalization(
+                drafts.map { envelope.event($0, about: subject) },
+                furtherStatements: [statement].compactMap(\.self),
+                anomalies: anomalies
+            )
         case .noChange(let reason, let facts):
             let statement = purchase.lineage.map { envelope.statement(facts, about: $0) }
             return Normalization(noChange: .init(reason, statement: statement), anomalies: anomalies)
@@ -126,7 +129,7 @@ extension Mapping {
 
     /// The one-time purchase, as a webhook about something else names it. It has the date of the purchase, so the purchase's
     /// own webhook counts whenever it comes.
-    private func statementOfPurchase(_ purchase: PurchaseStatement) -> StoreStatement? {
+    func statementOfPurchase(_ purchase: PurchaseStatement) -> StoreStatement? {
         guard event.expirationAt == nil, event.timestamp != nil, let lineage = purchase.lineage,
             let bought = oneTimePurchase(of: purchase, price: nil)
         else { return nil }

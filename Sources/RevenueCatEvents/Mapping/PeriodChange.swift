@@ -196,7 +196,8 @@ extension Mapping {
                 id: .refundReversed(lineage, transaction: purchase.paymentName(transaction)),
                 event: .refundReversed(.init(transaction: transaction))
             ),
-            about: subject(purchase, transaction: transaction, facts: facts + purchase.owner)
+            about: subject(purchase, transaction: transaction, facts: facts + purchase.owner),
+            statement: statementOfPurchase(purchase)
         )
     }
 
