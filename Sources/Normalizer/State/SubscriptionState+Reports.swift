@@ -42,18 +42,14 @@ extension SubscriptionState {
     private func isEndOfReportedRefund(_ report: Report, _ timeline: PeriodTimeline) -> Bool {
         guard report.subject.topic == .course, report.mark.value == Report.Value.ended,
             let index = timeline.index(of: report.subject), let cut = timeline.periods[index].cut,
-            cut.reason == .refunded, report.endReason == .refunded || timeline.periods[index].isCut(at: report.mark.at)
+            cut.reason == .refunded,
+            report.endReason == .refunded || max(cut.at, report.mark.at) < timeline.periods[index].end
         else { return false }
         let names = timeline.transactions(of: index).map(transaction(named:))
         return refunds.contains {
             names.contains(transaction(named: $0.value.value.transaction)) && reports.hasRefund($0.key)
         }
     }
-}
-
-extension PeriodTimeline.Period {
-    /// True if the cut took the rest of the period away, and the end at this moment did so, too.
-    fileprivate func isCut(at time: Int64) -> Bool { accessEnd < end && time < end }
 }
 
 extension Report.Subject {
