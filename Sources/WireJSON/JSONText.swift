@@ -117,11 +117,7 @@ package struct JSONMembers: Sendable {
 
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    package var bytes: [UInt8] {
-        var octets: [UInt8] = []
-        write(to: &octets)
-        return octets
-    }
+    package var bytes: [UInt8] { JSONText.object(self).bytes }
 
     fileprivate func write(to octets: inout [UInt8]) {
         octets.append(UInt8(ascii: "{"))
