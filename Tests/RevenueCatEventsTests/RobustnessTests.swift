@@ -1,9 +1,9 @@
+import ConformanceVectors
 import FoundationEssentials
 import Normalizer
 import NotificationSimulator
 import RevenueCatEvents
 import Testing
-import VectorGenerator
 import WireJSON
 
 private let t0: Int64 = 1_767_225_600_000
@@ -26,7 +26,7 @@ struct RobustnessTests {
     @Test("a proven body is accepted or kept, whatever is in it", .timeLimit(.minutes(5)))
     func mutations() throws {
         let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
-        let bodies = RevenueCatStory.all.prefix(30).flatMap { $0.moments.map(\.event.body) }
+        let bodies = try CommittedStory.all().prefix(30).flatMap { $0.webhooks.map(\.body) }
         let pieces = [
             "null", "0", "-1", "1e400", "\"\"", "\"\\u0000\"", "[]", "{}", "true", "9223372036854775808", ",",
         ]
@@ -58,8 +58,8 @@ struct RobustnessTests {
         }
     }
 
-    @Test("every field may be absent or null", arguments: RevenueCatStory.all)
-    func absentFields(_ story: RevenueCatStory) throws {
+    @Test("every field may be absent or null", arguments: try CommittedStory.all())
+    func absentFields(_ story: CommittedStory) throws {
         let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let names = [
             "event_timestamp_ms", "app_id", "app_user_id", "aliases", "environment", "store", "product_id",
@@ -67,10 +67,10 @@ struct RobustnessTests {
             "original_transaction_id", "is_family_share", "cancel_reason", "expiration_reason", "price", "currency",
             "price_in_purchased_currency", "transferred_from", "transferred_to", "auto_resume_at_ms",
         ]
-        for moment in story.moments {
+        for webhook in story.webhooks {
             for name in names {
                 for value in [JSONText?.none, .some(.null)] {
-                    var event = moment.event
+                    var event = try RevenueCatSimulator.Event(of: webhook)
                     event.members[name] = value
                     guard case .success(let normalization) = Self.outcome(event.body, adapter) else {
                         Issue.record("\(story.name) without \(name) is refused")

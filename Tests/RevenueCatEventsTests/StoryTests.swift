@@ -1,10 +1,9 @@
+import ConformanceVectors
 import FoundationEssentials
 import Normalizer
 import NotificationSimulator
 import RevenueCatEvents
 import Testing
-import VectorGenerator
-import WireJSON
 
 private let t0: Int64 = 1_767_225_600_000
 private let t1: Int64 = 1_769_904_000_000
@@ -59,16 +58,14 @@ struct StoryTests {
     static let adapter = Result { try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")])) }
     static let simulator = RevenueCatSimulator(authorization: SecretBytes("a"))
 
-    static func story(_ name: String) throws -> RevenueCatStory {
-        try #require(RevenueCatStory.all.first { $0.name == name }, "\(name)")
+    static func story(_ name: String) throws -> CommittedStory {
+        try #require(CommittedStory.all().first { $0.name == name }, "\(name)")
     }
 
-    static func events(_ story: RevenueCatStory) throws -> [NormalizedEvent] {
+    static func events(_ story: CommittedStory) throws -> [NormalizedEvent] {
         let adapter = try Self.adapter.get()
-        return try story.moments.flatMap { moment in
-            var now = date(t0)
-            if case .integer(let at)? = moment.event.members["event_timestamp_ms"] { now = date(at + 20_000) }
-            let delivery = try simulator.delivery(moment.event.body, receivedAt: now)
+        return try story.webhooks.flatMap { webhook in
+            let delivery = try simulator.delivery(webhook.body, receivedAt: webhook.now)
             return try adapter.normalize(try adapter.authenticate(delivery)).events
         }
     }
@@ -84,8 +81,8 @@ struct StoryTests {
         }
     }
 
-    @Test("every order, with redeliveries, gives one ledger", arguments: RevenueCatStory.all)
-    func converges(_ story: RevenueCatStory) throws {
+    @Test("every order, with redeliveries, gives one ledger", arguments: try CommittedStory.all())
+    func converges(_ story: CommittedStory) throws {
         let events = try Self.events(story)
         var expected = AccountLedger()
         for event in events { _ = expected.apply(event) }

@@ -21,7 +21,7 @@ package enum VectorFiles {
                     ]
                 )
             case .google: try await lines(of: provider, GoogleCaseSender(), ["matrix": GoogleVectors.matrix])
-            case .revenuecat: try await lines(of: provider, RevenueCatCaseSender(), ["stories": RevenueCatStory.cases])
+            case .revenuecat: try await lines(of: provider, RevenueCatCaseSender())
             case .stripe: try await lines(of: provider, StripeCaseSender())
             default: []
             }
