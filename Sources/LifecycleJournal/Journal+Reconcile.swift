@@ -37,7 +37,7 @@ extension Journal {
     /// a failed charge in days. An answer that cannot be used settles nothing either. A question that is given up is
     /// reported to the observer, and is in ``exhaustedQuestions(limit:)``.
     ///
-    /// A change that an answer shows and no event has reported becomes an event, see `SubscriptionState.untold(receivedAt:)`. Its
+    /// A change that an answer shows and no event has reported becomes an event, see `SubscriptionState.unreportedEvents(receivedAt:)`. Its
     /// origin has the mapper `untold/1`.
     ///
     /// Any number of processes may run this at once. No answer ends access by leaving a fact out, and a failed question
@@ -107,7 +107,7 @@ extension Journal {
         let ledger = AccountLedger(try await StateRows(linkedTo: Set(lineages), transaction).states)
         let states = Set(lineages.compactMap { ledger[$0]?.subscription }).compactMap { ledger[$0] }
         let events = states.sorted { $0.subscription.description < $1.subscription.description }
-            .flatMap { $0.untold(receivedAt: time) }
+            .flatMap { $0.unreportedEvents(receivedAt: time) }
         guard !events.isEmpty else { return JournalUpdate() }
         return try await apply(Normalization(events), in: transaction, at: time, isNews: isNews)
     }

@@ -253,35 +253,35 @@ struct JournalConformanceRun {
             let due = expected.access(of: account, at: history.end)
             require(.histories, access == due, "an account has other access", seed: seed)
         }
-        var told: [EventID] = []
+        var listed: [EventID] = []
         var position: Int64 = 0
         while true {
             let events = try await journal.events(after: position, limit: 7)
             guard let last = events.last else { break }
-            told += events.map(\.event.event.id)
+            listed += events.map(\.event.event.id)
             position = last.position
         }
         let ids = Set(history.results.flatMap { $0.events.map(\.id) })
-        require(.histories, Set(told) == ids, "\(ids.count) events happened, and others are in the feed", seed: seed)
-        require(.histories, told.count == ids.count, "an event is in the feed twice", seed: seed)
+        require(.histories, Set(listed) == ids, "\(ids.count) events happened, and others are in the feed", seed: seed)
+        require(.histories, listed.count == ids.count, "an event is in the feed twice", seed: seed)
     }
 
     private mutating func checkOutbox(_ teller: Journal, _ journal: Journal, _ seed: UInt64) async throws {
-        var told: Set<EventID> = []
+        var delivered: Set<EventID> = []
         var empty = 0
         // Failures make an item come again; it may never be missing.
         for _ in 0..<2000 where empty < 5 {
             guard let items = try? await teller.outbox.next(3, lease: .seconds(1)) else { continue }
             empty = items.isEmpty ? empty + 1 : 0
             for item in items {
-                told.insert(item.value.event.id)
+                delivered.insert(item.value.event.id)
                 require(.outbox, item.id == item.value.event.id.description, "an item has another id", seed: seed)
                 _ = try? await teller.outbox.done(item)
             }
         }
         let events = try await journal.events(after: 0, limit: .max >> 1)
         let news = Set(events.filter(\.event.isNews).map(\.event.event.id))
-        require(.outbox, told == news, "\(told.count) of \(news.count) pieces of news came out", seed: seed)
+        require(.outbox, delivered == news, "\(delivered.count) of \(news.count) pieces of news came out", seed: seed)
     }
 }
 

@@ -161,7 +161,7 @@ struct ReportTests {
             SubscriptionState.self,
             from: Array(try JSONSerialization.data(withJSONObject: stored))
         )
-        #expect(read.untold(receivedAt: AccountStories.day(40)) == [])
+        #expect(read.unreportedEvents(receivedAt: AccountStories.day(40)) == [])
         for event in events {
             var relayed = event
             relayed.provider = .revenuecat

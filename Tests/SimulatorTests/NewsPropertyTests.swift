@@ -153,15 +153,15 @@ struct NewsPropertyTests {
         "what only facts state is given by the state, and silences the notification that comes after all",
         arguments: CustomerStory.all
     )
-    func untold(_ story: CustomerStory) async throws {
+    func unreported(_ story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             var ledger = AccountLedger()
             for statement in playback.taken.flatMap(\.result.statements) { ledger.apply(statement) }
             let before = ledger
-            var untold = ledger.states.flatMap { $0.untold(receivedAt: Simulators.start) }
-            #expect(!untold.isEmpty || !playback.events.contains { $0.kind == .started })
-            for event in untold {
+            var unreported = ledger.states.flatMap { $0.unreportedEvents(receivedAt: Simulators.start) }
+            #expect(!unreported.isEmpty || !playback.events.contains { $0.kind == .started })
+            for event in unreported {
                 #expect(
                     ledger.apply(event).disposition != .duplicate,
                     "\(story.id) at \(simulator.provider): \(event.kind)"
@@ -170,8 +170,8 @@ struct NewsPropertyTests {
             }
             // They add no fact.
             #expect(ledger.states.map(\.withoutReports) == before.states.map(\.withoutReports), "\(story.id)")
-            untold = ledger.states.flatMap { $0.untold(receivedAt: Simulators.start) }
-            #expect(untold.isEmpty, "\(story.id): \(untold.map(\.kind))")
+            unreported = ledger.states.flatMap { $0.unreportedEvents(receivedAt: Simulators.start) }
+            #expect(unreported.isEmpty, "\(story.id): \(unreported.map(\.kind))")
         }
     }
 }

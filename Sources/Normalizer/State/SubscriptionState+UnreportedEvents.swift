@@ -10,18 +10,18 @@ extension SubscriptionState {
     /// Call it when notifications have had time to arrive: right after a look-up, they may be on their way.
     ///
     /// - Parameter receivedAt: the time to give the events.
-    public func untold(receivedAt: Date) -> [NormalizedEvent] {
+    public func unreportedEvents(receivedAt: Date) -> [NormalizedEvent] {
         let situation = Situation(self)
-        var told = self
+        var reporting = self
         return amounts(situation, receivedAt: receivedAt, moot: false).filter { event in
             guard let report = Report(event) else { return false }
             // Renewal is on unless it was turned off.
             if event.kind == .autoRenewEnabled, !wasTurnedOff(report, situation) { return false }
             if event.kind == .autoRenewDisabled, isOff(report) { return false }
-            if let refund = event.refund, told.wasReported(refund, of: nil) { return false }
-            if told.wasReported(report, prior: situation, now: situation) { return false }
+            if let refund = event.refund, reporting.wasReported(refund, of: nil) { return false }
+            if reporting.wasReported(report, prior: situation, now: situation) { return false }
             // One of these may be a part of another, as of refunds.
-            told.reports.insert(report)
+            reporting.reports.insert(report)
             return true
         }
     }
