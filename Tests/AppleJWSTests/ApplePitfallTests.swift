@@ -32,7 +32,7 @@ struct ApplePitfallTests {
     }
 
     private func named(_ name: String) throws -> AppleStory {
-        try #require(AppleStory.all.first { $0.name == name })
+        try #require(AppleStory.all.first { $0.id == name })
     }
 
     @Test("O1, N1: in a grace period access lasts until its end, and no longer")
@@ -221,7 +221,7 @@ struct ApplePitfallTests {
 
     @Test("O21: every type gives an event", arguments: AppleStory.all)
     func everything(_ story: AppleStory) throws {
-        #expect(try fixture.events(story).count == story.moments.count)
+        #expect(try fixture.events(story).count == story.steps.count)
     }
 
     @Test("O22, D3, N7: an authentic notification that cannot be mapped is accepted and kept, a forged one is not")

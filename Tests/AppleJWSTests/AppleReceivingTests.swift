@@ -65,7 +65,7 @@ struct AppleReceivingTests {
 
     @Test(
         "what a client uploads has the identities and the facts of the webhook",
-        arguments: AppleStory.all.filter { !["test", "consent-rescinded", "external-purchase"].contains($0.name) }
+        arguments: AppleStory.all.filter { !["test", "consent-rescinded", "external-purchase"].contains($0.id) }
     )
     func upload(_ story: AppleStory) throws {
         let fixture = try AppleFixture()
@@ -83,14 +83,14 @@ struct AppleReceivingTests {
             let reported: Set<LifecycleEvent.Kind> = [.expired, .refundReversed]
             if !reported.contains(webhook.kind), webhook.facts.allSatisfy({ $0.kind != .nextProduct }) {
                 let facts = uploaded.flatMap(\.facts)
-                #expect(facts.count == webhook.facts.count, "\(story.name) \(webhook.kind)")
-                #expect(Set(facts) == Set(webhook.facts), "\(story.name) \(webhook.kind)")
+                #expect(facts.count == webhook.facts.count, "\(story.id) \(webhook.kind)")
+                #expect(Set(facts) == Set(webhook.facts), "\(story.id) \(webhook.kind)")
             }
             let shared: Set<LifecycleEvent.Kind> = [
                 .started, .renewed, .productChanged, .oneTimePurchased, .refunded, .revoked,
             ]
             if shared.contains(webhook.kind) {
-                #expect(uploaded.map(\.id).contains(webhook.id), "\(story.name) \(webhook.kind)")
+                #expect(uploaded.map(\.id).contains(webhook.id), "\(story.id) \(webhook.kind)")
             }
             #expect(uploaded.allSatisfy { $0.subscription == webhook.subscription && $0.account == webhook.account })
         }
@@ -141,7 +141,7 @@ struct AppleReceivingTests {
             #expect(first.map(\.event) == again.map(\.event))
             #expect(first.map(\.facts) == again.map(\.facts))
             for event in first {
-                #expect(seen.insert(event.id).inserted, "\(story.name) \(event.kind)")
+                #expect(seen.insert(event.id).inserted, "\(story.id) \(event.kind)")
             }
         }
     }

@@ -23,13 +23,13 @@ struct AppleStoryTests {
         #expect((18_000...21_000).contains(deliveries[0].body.count))
     }
 
-    @Test("every story is accepted, in both worlds, with one mapped event a moment", arguments: AppleStory.all)
+    @Test("every story is accepted, in both worlds, with one mapped event a step", arguments: AppleStory.all)
     func story(_ story: AppleStory) throws {
         for environment in [AppleSimulator.Environment.production, .sandbox] {
             let simulator = try AppleSimulator(seed: "stories", environment: environment)
             let adapter = try AppleFixture.adapter(trusting: simulator)
             let events = try simulator.deliveries(story, from: AppleFixture.start).flatMap { try adapter.events($0) }
-            #expect(events.count == story.moments.count)
+            #expect(events.count == story.steps.count)
             #expect(!events.contains { $0.kind == .unmapped })
         }
     }
@@ -49,7 +49,7 @@ struct AppleStoryTests {
 
     @Test("names are unique, and a story that makes no sense is refused")
     func names() throws {
-        #expect(Set(AppleStory.all.map(\.name)).count == AppleStory.all.count)
+        #expect(Set(AppleStory.all.map(\.id)).count == AppleStory.all.count)
         let nonsense = AppleStory("nonsense", "Renews what never began.", [.init(.atPeriodEnd, .renew)])
         #expect(throws: SimulatorError.self) { try nonsense.notifications(from: AppleFixture.start) }
     }

@@ -13,9 +13,9 @@ struct AppleUploadTests {
         let notifications: [AppleSimulator.Notification]
         var ledger = AccountLedger()
 
-        init(_ moments: [AppleStory.Moment]) throws {
+        init(_ steps: [AppleStory.Step]) throws {
             fixture = try AppleFixture()
-            notifications = try AppleStory("upload", "Uploads.", moments).notifications(from: AppleFixture.start)
+            notifications = try AppleStory("upload", "Uploads.", steps).notifications(from: AppleFixture.start)
             for notification in notifications {
                 for event in try fixture.adapter.events(fixture.simulator.delivery(notification)) {
                     _ = ledger.apply(event)
@@ -53,7 +53,7 @@ struct AppleUploadTests {
         }
     }
 
-    private typealias Moment = AppleStory.Moment
+    private typealias Step = AppleStory.Step
 
     @Test(
         "a device keeps what was signed years ago, and may hand it in, unless a maximum age of uploads says otherwise"
@@ -61,7 +61,7 @@ struct AppleUploadTests {
     func age() throws {
         let simulator = try AppleSimulator(seed: "age")
         let received = AppleFixture.start.addingTimeInterval(3 * 365 * 86_400)
-        let story = try AppleStory("age", "A purchase.", [Moment(.after(.zero), .subscribe(.basicMonthly))])
+        let story = try AppleStory("age", "A purchase.", [Step(.after(.zero), .subscribe(.basicMonthly))])
             .notifications(from: AppleFixture.start)
         guard case .data(let data) = story[0].content else { throw CancellationError() }
         let transaction = try simulator.signed(#require(data.transactionInfo), at: AppleFixture.start)
@@ -130,10 +130,10 @@ struct AppleUploadTests {
     @Test("the transaction of a year that gave way to an upgrade gives no access beside today's renewal info")
     func replaced() throws {
         var reported = try Reported([
-            Moment(.after(.zero), .subscribe(.proYearly)),
-            Moment(.after(.seconds(12 * 86_400)), .upgrade(.proMonthly)),
-            Moment(.after(.seconds(86_400)), .turnRenewalOff),
-            Moment(.atPeriodEnd, .expire(.voluntary)),
+            Step(.after(.zero), .subscribe(.proYearly)),
+            Step(.after(.seconds(12 * 86_400)), .upgrade(.proMonthly)),
+            Step(.after(.seconds(86_400)), .turnRenewalOff),
+            Step(.atPeriodEnd, .expire(.voluntary)),
         ])
         #expect(try !reported.snapshot().access.isGranted)
         let before = try reported.snapshot()
@@ -152,9 +152,9 @@ struct AppleUploadTests {
     @Test("a family member whose sharing ended gets nothing back by the transaction from before")
     func unshared() throws {
         var reported = try Reported([
-            Moment(.after(.zero), .subscribe(.proYearly)),
-            Moment(.after(.seconds(86_400)), .shareWithFamily),
-            Moment(.after(.seconds(86_400)), .stopSharing),
+            Step(.after(.zero), .subscribe(.proYearly)),
+            Step(.after(.seconds(86_400)), .shareWithFamily),
+            Step(.after(.seconds(86_400)), .stopSharing),
         ])
         let shared = try #require(reported.data(1).transactionInfo)
         var renewalInfo = try #require(reported.data(0).renewalInfo)
@@ -172,9 +172,9 @@ struct AppleUploadTests {
     @Test("the transaction of the first period takes no grace away from the one that is to be paid for")
     func grace() throws {
         var reported = try Reported([
-            Moment(.after(.zero), .subscribe(.proMonthly)),
-            Moment(.atPeriodEnd, .renew),
-            Moment(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400))),
+            Step(.after(.zero), .subscribe(.proMonthly)),
+            Step(.atPeriodEnd, .renew),
+            Step(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400))),
         ])
         #expect(try reported.snapshot().access.isGranted)
         let before = try reported.snapshot()
@@ -191,8 +191,8 @@ struct AppleUploadTests {
     @Test("renewal info from before renewal was turned off does not turn it on, whatever is signed beside it")
     func renewalTurnedOff() throws {
         var reported = try Reported([
-            Moment(.after(.zero), .subscribe(.proMonthly)),
-            Moment(.after(.seconds(86_400)), .turnRenewalOff),
+            Step(.after(.zero), .subscribe(.proMonthly)),
+            Step(.after(.seconds(86_400)), .turnRenewalOff),
         ])
         #expect(try reported.snapshot().willRenew == false)
         let (first, last) = (try reported.data(0), try reported.data(1))
@@ -205,14 +205,14 @@ struct AppleUploadTests {
         #expect(try reported.snapshot().willRenew == false)
     }
 
-    /// An answer about the status of a subscription, or a device's upload, has two signatures, moments apart.
+    /// An answer about the status of a subscription, or a device's upload, has two signatures, steps apart.
     @Test(
         "renewal info that was signed just before the first transaction that is heard of is about its period",
         arguments: [-60_000, -5, 0, 5] as [Double]
     )
     func signedJustBefore(_ milliseconds: Double) throws {
-        func snapshot(_ moments: [Moment], of index: Int) throws -> SubscriptionSnapshot {
-            var reported = try Reported(moments)
+        func snapshot(_ steps: [Step], of index: Int) throws -> SubscriptionSnapshot {
+            var reported = try Reported(steps)
             reported.ledger = AccountLedger()
             let data = try reported.data(index)
             _ = try reported.upload(
@@ -223,13 +223,13 @@ struct AppleUploadTests {
             )
             return try reported.snapshot()
         }
-        let bought = Moment(.after(.zero), .subscribe(.proMonthly))
+        let bought = Step(.after(.zero), .subscribe(.proMonthly))
         let grace = try snapshot(
-            [bought, Moment(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400)))],
+            [bought, Step(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400)))],
             of: 1
         )
         #expect(grace.access.isGranted && grace.status == .grace)
-        let planned = try snapshot([bought, Moment(.after(.seconds(86_400)), .downgrade(.basicMonthly))], of: 1)
+        let planned = try snapshot([bought, Step(.after(.seconds(86_400)), .downgrade(.basicMonthly))], of: 1)
         #expect(planned.pendingProduct != nil)
     }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite("One App Store transaction, three channels")
 struct AppleIdentityTests {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
-    static let names = AppleStory.all.map(\.name)
+    static let names = AppleStory.all.map(\.id)
 
     let simulator: AppleSimulator
     let adapter: AppleAdapter
@@ -25,7 +25,7 @@ struct AppleIdentityTests {
     }
 
     private func notifications(_ name: String) throws -> [AppleSimulator.Notification] {
-        try #require(AppleStory.all.first { $0.name == name }).notifications(from: Self.start)
+        try #require(AppleStory.all.first { $0.id == name }).notifications(from: Self.start)
     }
 
     private func webhook(_ notification: AppleSimulator.Notification) throws -> [NormalizedEvent] {

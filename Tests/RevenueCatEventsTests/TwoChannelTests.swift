@@ -180,7 +180,7 @@ struct TwoChannelTests {
     }
 
     static func story(_ name: String) throws -> AppleStory {
-        try #require(AppleStory.all.first { $0.name == name }, "\(name)")
+        try #require(AppleStory.all.first { $0.id == name }, "\(name)")
     }
 
     @Test("what both report has one identity, one lineage and one transaction", arguments: stories)

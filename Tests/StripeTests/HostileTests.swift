@@ -58,9 +58,9 @@ struct HostileTests {
             #expect(error?.isAuthentic == true)
         }
         // Octets of sound events replaced: whatever is signed gives events or a typed error, and never a trap.
-        for event in StripeStory.life(simulator) {
+        for event in try CustomerStory.subscriptionLife(simulator) {
             for _ in 0..<150 {
-                var body = event.body
+                var body = event.content
                 for _ in 0..<Int.random(in: 1...3, using: &generator) {
                     let index = Int.random(in: 0..<body.count, using: &generator)
                     body[index] = [UInt8]("0123456789-\"{}[],.:eEnt".utf8).randomElement(using: &generator) ?? 0
@@ -308,10 +308,10 @@ struct HostileTests {
     func deterministic() throws {
         let simulator = simulator()
         let adapter = try adapter()
-        for event in StripeStory.life(simulator) {
+        for event in try CustomerStory.subscriptionLife(simulator) {
             #expect(
-                try adapter.take(event.body, at: event.created, simulator)
-                    == adapter.take(event.body, at: event.created, simulator)
+                try adapter.take(event.content, at: event.created, simulator)
+                    == adapter.take(event.content, at: event.created, simulator)
             )
         }
     }

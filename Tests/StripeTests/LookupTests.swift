@@ -151,8 +151,8 @@ struct LookupTests {
     func snapshots() async throws {
         let simulator = simulator()
         let adapter = try adapter()
-        for event in StripeStory.life(simulator) {
-            _ = try await adapter.receive(try simulator.delivery(event.body, receivedAt: date(event.created)))
+        for event in try CustomerStory.subscriptionLife(simulator) {
+            _ = try await adapter.receive(try simulator.delivery(event.content, receivedAt: date(event.created)))
         }
         #expect(transport.requests.isEmpty)
     }

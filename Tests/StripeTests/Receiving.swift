@@ -34,6 +34,40 @@ extension StripeAdapter {
     }
 }
 
+extension CustomerStory {
+    /// Trial, conversion, renewal, a failed and recovered renewal, an upgrade, a scheduled downgrade, cancellation, end.
+    private static let subscriptionLife = CustomerStory(
+        "subscription-life",
+        "A subscription from its trial to its end.",
+        [
+            Step(.after(.zero), .subscribe(.basicMonthly, offer: .freeWeek)),
+            Step(.atPeriodEnd, .renew),
+            Step(.atPeriodEnd, .renew),
+            Step(.atPeriodEnd, .failCharge(grace: nil)),
+            Step(.after(.seconds(3 * day)), .recover),
+            Step(.after(.seconds(12 * day)), .upgrade(.proMonthly)),
+            Step(.after(.seconds(5 * day)), .downgrade(.basicMonthly)),
+            Step(.atPeriodEnd, .renew),
+            Step(.after(.seconds(10 * day)), .cancel),
+            Step(.atPeriodEnd, .expire(.customer)),
+        ]
+    )
+
+    /// Its notifications. They have the same ids and times in every API version, so that only shapes differ; those that only newer
+    /// versions send are left out.
+    static func subscriptionLife(_ simulator: StripeSimulator) throws -> [SimulatedNotification] {
+        // 2026-01-05T10:00:00Z
+        try simulator.notifications(subscriptionLife, from: date(1_767_607_200)).filter {
+            $0.type != "invoice_payment.paid"
+        }
+    }
+}
+
+extension SimulatedNotification {
+    /// Seconds since 1970.
+    var created: Int64 { Int64(occurredAt.timeIntervalSince1970) }
+}
+
 extension Normalization {
     var kinds: [String] { events.map(\.kind.rawValue) }
 

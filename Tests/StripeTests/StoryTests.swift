@@ -11,15 +11,27 @@ struct StoryTests {
     static func results(_ version: StripeSimulator.Version) throws -> [Normalization] {
         let simulator = simulator(version)
         let adapter = try adapter()
-        return try StripeStory.life(simulator).map { try adapter.take($0.body, at: $0.created, simulator) }
+        return try CustomerStory.subscriptionLife(simulator).map {
+            try adapter.take($0.content, at: $0.created, simulator)
+        }
     }
 
-    static let lineage = SubscriptionID(store: .stripe, environment: .production, id: "sub_1")
+    static func lineage() throws -> SubscriptionID {
+        try #require(try results(.endive).first?.events.first?.subscription)
+    }
 
-    static func state(_ statements: some Sequence<StoreStatement>) -> SubscriptionState {
-        var state = SubscriptionState(lineage)
+    static func state(_ statements: some Sequence<StoreStatement>) throws -> SubscriptionState {
+        var state = SubscriptionState(try lineage())
         for statement in statements { state.apply(statement) }
         return state
+    }
+
+    /// The beginning of the period whose charge fails, an hour later.
+    private static func failedPeriodStart() throws -> Int64 { try time(of: "invoice.payment_failed") - 3600 }
+
+    /// The time of the first notification of a type, in seconds.
+    private static func time(of type: String) throws -> Int64 {
+        try #require(try CustomerStory.subscriptionLife(simulator()).first { $0.type == type }).created
     }
 
     @Test("reports each fact once", arguments: versions)
@@ -28,7 +40,7 @@ struct StoryTests {
         let events = try Self.results(version).flatMap(\.events).filter { seen.insert($0.id).inserted }
         #expect(
             events.map(\.kind.rawValue) == [
-                "started", "notice", "renewed", "renewed", "billing_issue", "renewed", "product_changed", "notice",
+                "started", "renewed", "renewed", "billing_issue", "renewed", "product_changed", "notice",
                 "product_change_scheduled", "product_changed", "renewed", "auto_renew_disabled", "expired",
             ]
         )
@@ -76,24 +88,25 @@ struct StoryTests {
     @Test("gives one state in any order, however often", arguments: versions)
     func anyOrder(_ version: StripeSimulator.Version) throws {
         let statements = try Self.results(version).flatMap(\.statements)
-        let expected = Self.state(statements)
-        #expect(Self.state(statements.reversed()) == expected)
+        let expected = try Self.state(statements)
+        #expect(try Self.state(statements.reversed()) == expected)
         var generator = SeededGenerator(20_260_105)
         for _ in 0..<50 {
             let shuffled = (statements + statements).shuffled(using: &generator)
-            #expect(Self.state(shuffled) == expected)
+            #expect(try Self.state(shuffled) == expected)
         }
     }
 
     @Test("gives access from the trial to the end, without a gap", arguments: versions)
     func access(_ version: StripeSimulator.Version) throws {
-        let state = Self.state(try Self.results(version).flatMap(\.statements))
-        let end = StripeStory.begin + 134 * day
-        for time in stride(from: StripeStory.begin, to: end, by: 6 * 3600) {
+        let state = try Self.state(try Self.results(version).flatMap(\.statements))
+        let begin = try Self.time(of: "customer.subscription.created")
+        let end = try Self.time(of: "customer.subscription.deleted")
+        for time in stride(from: begin, to: end, by: 6 * 3600) {
             #expect(state.access(at: date(time)).isGranted, "\(time)")
         }
         #expect(state.access(at: date(end - 1)).isGranted)
-        #expect(!state.access(at: date(StripeStory.begin - 1)).isGranted)
+        #expect(!state.access(at: date(begin - 1)).isGranted)
         #expect(!state.access(at: date(end)).isGranted)
         #expect(!state.access(at: date(end + 365 * day)).isGranted)
     }
@@ -102,10 +115,10 @@ struct StoryTests {
     func stepByStep() throws {
         let simulator = simulator()
         let adapter = try adapter()
-        var state = SubscriptionState(Self.lineage)
+        var state = SubscriptionState(try Self.lineage())
         var products: [String] = []
-        for event in StripeStory.life(simulator) {
-            for statement in try adapter.take(event.body, at: event.created, simulator).statements {
+        for event in try CustomerStory.subscriptionLife(simulator) {
+            for statement in try adapter.take(event.content, at: event.created, simulator).statements {
                 state.apply(statement)
             }
             // An hour later there is access, but for the end.
@@ -118,7 +131,7 @@ struct StoryTests {
 
     @Test("is news at each step, and none the second time", arguments: versions)
     func dispositions(_ version: StripeSimulator.Version) throws {
-        var state = SubscriptionState(Self.lineage)
+        var state = SubscriptionState(try Self.lineage())
         var news: [String] = []
         for result in try Self.results(version) {
             if let statement = result.noChange?.statement { state.apply(statement) }
@@ -142,16 +155,16 @@ struct StoryTests {
     func suspended(_ version: StripeSimulator.Version) throws {
         let simulator = simulator(version)
         let adapter = try policed { $0.pastDue = .suspends }
-        let failed = StripeStory.begin + 74 * day
-        var state = SubscriptionState(Self.lineage)
-        for event in StripeStory.life(simulator) where event.created < failed + 2 * 3600 {
-            for statement in try adapter.take(event.body, at: event.created, simulator).statements {
+        let failed = try Self.failedPeriodStart()
+        var state = SubscriptionState(try Self.lineage())
+        for event in try CustomerStory.subscriptionLife(simulator) where event.created < failed + 2 * 3600 {
+            for statement in try adapter.take(event.content, at: event.created, simulator).statements {
                 state.apply(statement)
             }
         }
         #expect(!state.access(at: date(failed + day)).isGranted)
-        for event in StripeStory.life(simulator) where event.created < failed + 4 * day {
-            for statement in try adapter.take(event.body, at: event.created, simulator).statements {
+        for event in try CustomerStory.subscriptionLife(simulator) where event.created < failed + 4 * day {
+            for statement in try adapter.take(event.content, at: event.created, simulator).statements {
                 state.apply(statement)
             }
         }
@@ -162,10 +175,10 @@ struct StoryTests {
     func grace() throws {
         let simulator = simulator()
         let adapter = try policed { $0.pastDue = .grace(.seconds(2 * day)) }
-        let failed = StripeStory.begin + 74 * day
-        var state = SubscriptionState(Self.lineage)
-        for event in StripeStory.life(simulator) where event.created < failed + 2 * 3600 {
-            for statement in try adapter.take(event.body, at: event.created, simulator).statements {
+        let failed = try Self.failedPeriodStart()
+        var state = SubscriptionState(try Self.lineage())
+        for event in try CustomerStory.subscriptionLife(simulator) where event.created < failed + 2 * 3600 {
+            for statement in try adapter.take(event.content, at: event.created, simulator).statements {
                 state.apply(statement)
             }
         }
@@ -178,12 +191,12 @@ struct StoryTests {
         let adapter = try adapter()
         let ids = try ["acct_1", "acct_2", nil].map { account in
             let simulator = simulator(.endive, account: account)
-            let story = StripeStory.life(simulator)
-            return try adapter.take(story[0].body, at: story[0].created, simulator).events.map(\.id)
+            let story = try CustomerStory.subscriptionLife(simulator)
+            return try adapter.take(story[0].content, at: story[0].created, simulator).events.map(\.id)
         }
         let test = StripeSimulator(signingSecret: secret, isLive: false)
-        let story = StripeStory.life(test)
-        let sandbox = try adapter.take(story[0].body, at: story[0].created, test).events
+        let story = try CustomerStory.subscriptionLife(test)
+        let sandbox = try adapter.take(story[0].content, at: story[0].created, test).events
         #expect(sandbox.map(\.environment) == [.sandbox])
         #expect(Set(ids + [sandbox.map(\.id)]).count == 4)
     }
@@ -192,12 +205,12 @@ struct StoryTests {
     func queue() throws {
         let simulator = simulator()
         let adapter = try adapter()
-        for event in StripeStory.life(simulator) {
-            let delivery = try simulator.delivery(event.body, receivedAt: date(event.created))
+        for event in try CustomerStory.subscriptionLife(simulator) {
+            let delivery = try simulator.delivery(event.content, receivedAt: date(event.created))
             let proven = try adapter.authenticate(delivery)
             let bytes = try CanonicalJSON.bytes(proven)
             let taken = try CanonicalJSON.value(Authenticated<StripeNotification>.self, from: bytes)
-            #expect(taken.value.body == event.body)
+            #expect(taken.value.body == event.content)
             #expect(try adapter.normalize(taken) == adapter.normalize(proven))
         }
     }

@@ -7,8 +7,8 @@ extension AppStoreServerSimulator {
         _ story: CustomerStory,
         from start: Date
     ) throws(SimulatorError) -> [AppleSimulator.Notification] {
-        try AppleStory.told(
-            try Plot.scenes(story, from: start, at: .apple),
+        try AppleStory.notifications(
+            of: try Plot.scenes(story, from: start, at: .apple),
             named: "\(apple.seed)/\(story.id)",
             from: start
         )

@@ -17,8 +17,10 @@ extension AppleSimulator: StorySimulator {
     ) throws(SimulatorError) -> [SimulatedNotification] {
         let scenes = try Plot.scenes(story, from: start, at: .apple)
         var notifications: [SimulatedNotification] = []
-        for (scene, notification) in zip(scenes, try AppleStory.told(scenes, named: "\(seed)/\(story.id)", from: start))
-        {
+        for (scene, notification) in zip(
+            scenes,
+            try AppleStory.notifications(of: scenes, named: "\(seed)/\(story.id)", from: start)
+        ) {
             guard AppleCertificates.leafValidity.contains(notification.signedDate.millisecondsSince1970) else {
                 throw SimulatorError(
                     "story \(story.id): the App Store's certificates are valid from 2024 through 2033",
@@ -66,21 +68,21 @@ extension AppleSimulator: StorySimulator {
 
 extension AppleStory {
     /// Scenes in the App Store's words, one notification each.
-    static func told(
-        _ scenes: [Plot.Scene],
+    static func notifications(
+        of scenes: [Plot.Scene],
         named name: String,
         from start: Date
     ) throws(SimulatorError) -> [AppleSimulator.Notification] {
-        var moments: [Moment] = []
+        var steps: [Step] = []
         var now = start.millisecondsSince1970
         for scene in scenes {
             guard let act = Act(scene.act) else {
                 throw SimulatorError("the App Store has no \(scene.act.name)", .notOffered(by: .apple))
             }
-            moments.append(Moment(.after(.milliseconds(scene.time - now)), act))
+            steps.append(Step(.after(.milliseconds(scene.time - now)), act))
             now = scene.time
         }
-        return try AppleStory(name, "", moments).notifications(from: start)
+        return try AppleStory(name, "", steps).notifications(from: start)
     }
 }
 

@@ -1,48 +1,23 @@
 public import FoundationEssentials
 
-/// The life of one customer of the App Store, as data: a list of moments, each an act and the time that it takes
-/// place.
-///
-/// Times are virtual: they follow from where the story starts, and no clock is read.
+/// The life of one customer of the App Store, as data: a list of steps, each an act and the time that it takes place.
 public struct AppleStory: Sendable, Hashable {
     /// A stable name, such as `trial-conversion`.
-    public let name: String
+    public let id: String
     /// One sentence about it.
-    public let summary: String
-    /// The moments, in order.
-    public let moments: [Moment]
+    public let title: String
+    /// The steps, in order.
+    public let steps: [Step]
 
     /// Writes a story.
-    public init(_ name: String, _ summary: String, _ moments: [Moment]) {
-        self.name = name
-        self.summary = summary
-        self.moments = moments
+    public init(_ id: String, _ title: String, _ steps: [Step]) {
+        self.id = id
+        self.title = title
+        self.steps = steps
     }
 
-    /// Something that happens, and when.
-    public struct Moment: Sendable, Hashable {
-        /// When it happens.
-        public var time: Time
-        /// The act.
-        public var act: Act
-
-        /// Something at a time.
-        public init(_ time: Time, _ act: Act) {
-            self.time = time
-            self.act = act
-        }
-    }
-
-    /// When something happens.
-    @nonexhaustive
-    public enum Time: Sendable, Hashable {
-        /// So long after the step before.
-        case after(Duration)
-        /// When the current period ends.
-        case atPeriodEnd
-        /// When the current grace period ends.
-        case atGraceEnd
-    }
+    /// An act, and when it happens.
+    public typealias Step = StoryStep<Act>
 
     /// An act of the customer, the developer or the App Store. Each act gives one notification.
     @nonexhaustive
@@ -112,12 +87,7 @@ public struct AppleStory: Sendable, Hashable {
     /// A product of the story's app.
     public struct Product: Sendable, Hashable {
         /// How long a period lasts.
-        public enum Period: Sendable, Hashable {
-            /// So many days.
-            case days(Int64)
-            /// So many calendar months.
-            case months(Int64)
-        }
+        public typealias Period = CustomerStory.Plan.Period
 
         /// `productId`
         public var id: String
@@ -272,9 +242,9 @@ extension AppleStory {
     ///
     /// - Throws: ``SimulatorError`` for an act that makes no sense where it stands, such as a renewal of nothing.
     public func notifications(from start: Date) throws(SimulatorError) -> [AppleSimulator.Notification] {
-        var teller = AppleStoryteller(story: name, start: start)
+        var teller = AppleStoryteller(story: id, start: start)
         var notifications: [AppleSimulator.Notification] = []
-        for moment in moments { notifications.append(try teller.tell(moment)) }
+        for step in steps { notifications.append(try teller.tell(step)) }
         return notifications
     }
 }

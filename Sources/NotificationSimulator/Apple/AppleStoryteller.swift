@@ -2,7 +2,7 @@ import FoundationEssentials
 import LifecycleEvents
 import SignatureCore
 
-/// The App Store's view of a customer, moment by moment.
+/// The App Store's view of a customer, step by step.
 struct AppleStoryteller {
     typealias Transaction = AppleSimulator.Transaction
     typealias RenewalInfo = AppleSimulator.RenewalInfo
@@ -35,18 +35,22 @@ struct AppleStoryteller {
         now = start
     }
 
-    mutating func tell(_ moment: AppleStory.Moment) throws(SimulatorError) -> Notification {
-        switch moment.time {
+    mutating func tell(_ step: AppleStory.Step) throws(SimulatorError) -> Notification {
+        switch step.time {
         case .after(let duration):
             now = now.addingTimeInterval(duration.seconds)
-        case .atPeriodEnd:
-            guard let end = subscription?.transaction.expiresDate else { throw nonsense("there is no period to end") }
-            now = max(now, end)
+        case .beforePeriodEnd(let duration): now = max(now, try periodEnd().addingTimeInterval(-duration.seconds))
+        case .atPeriodEnd: now = max(now, try periodEnd())
         case .atGraceEnd:
             guard let end = subscription?.renewal.gracePeriodExpiresDate else { throw nonsense("there is no grace") }
             now = max(now, end)
         }
-        return try perform(moment.act)
+        return try perform(step.act)
+    }
+
+    private func periodEnd() throws(SimulatorError) -> Date {
+        guard let end = subscription?.transaction.expiresDate else { throw nonsense("there is no period to end") }
+        return end
     }
 
     private mutating func perform(_ act: AppleStory.Act) throws(SimulatorError) -> Notification {

@@ -30,31 +30,23 @@ struct GoogleStoryteller {
         packageName: String,
         seed: String
     ) throws(SimulatorError) -> [SimulatedNotification] {
-        try told(story, scenes: scenes, packageName: packageName, seed: seed).notifications
+        try GoogleStoryteller(story, scenes: scenes, packageName: packageName, seed: seed).notifications
     }
 
-    static func told(
+    init(
         _ story: CustomerStory,
         scenes: [Plot.Scene],
         packageName: String,
         seed: String
-    ) throws(SimulatorError) -> GoogleStoryteller {
-        var teller = GoogleStoryteller(
-            packageName: packageName,
-            identity: StoryIdentity(seed: seed, story: story.id)
-        )
-        for scene in scenes {
-            try teller.tell(scene)
-            let item = teller.product.map { Holding(firstOrder: $0.order, order: $0.order) }
-            let period = teller.subscription.map { Holding(firstOrder: $0.firstOrder, order: $0.order) }
-            if case .buy = scene.act { teller.holdings.append(item) } else { teller.holdings.append(period ?? item) }
-        }
-        return teller
-    }
-
-    private init(packageName: String, identity: StoryIdentity) {
+    ) throws(SimulatorError) {
         self.packageName = packageName
-        self.identity = identity
+        identity = StoryIdentity(seed: seed, story: story.id)
+        for scene in scenes {
+            try tell(scene)
+            let item = product.map { Holding(firstOrder: $0.order, order: $0.order) }
+            let period = subscription.map { Holding(firstOrder: $0.firstOrder, order: $0.order) }
+            if case .buy = scene.act { holdings.append(item) } else { holdings.append(period ?? item) }
+        }
     }
 }
 

@@ -51,27 +51,27 @@ struct RevenueCatStoryteller {
         identity = StoryIdentity(seed: seed, story: story.id)
         account = identity.uuid("account")
         owner = account
-        let told = scenes.filter { $0.act != .transfer }
+        let purchases = scenes.filter { $0.act != .transfer }
         switch store {
         case .playStore:
-            let teller = try GoogleStoryteller.told(story, scenes: told, packageName: "com.example.app", seed: seed)
-            for (scene, holding) in zip(told, teller.holdings) {
+            let teller = try GoogleStoryteller(story, scenes: purchases, packageName: "com.example.app", seed: seed)
+            for (scene, holding) in zip(purchases, teller.holdings) {
                 names[scene.step] = holding.map { ($0.firstOrder, $0.order) }
             }
         case .appStore:
-            let notifications = try AppleStory.told(told, named: "\(seed)/\(story.id)", from: start)
-            for (scene, notification) in zip(told, notifications) {
+            let notifications = try AppleStory.notifications(of: purchases, named: "\(seed)/\(story.id)", from: start)
+            for (scene, notification) in zip(purchases, notifications) {
                 guard case .data(let data) = notification.content, let info = data.transactionInfo else { continue }
                 names[scene.step] = (info.originalTransactionId, info.transactionId)
             }
         case .stripe:
             var teller = StripeStoryteller(StripeSimulator(seed: seed), story: story)
-            for scene in told {
+            for scene in purchases {
                 try teller.tell(scene)
                 // A subscription keeps its name from period to period.
                 names[scene.step] = teller.latestName.map { ($0, $0) }
             }
-        default: nameByThemselves(told)
+        default: nameByThemselves(purchases)
         }
     }
 

@@ -18,32 +18,8 @@ public struct CustomerStory: Sendable, Hashable {
         self.steps = steps
     }
 
-    /// Something that happens, and when.
-    public struct Step: Sendable, Hashable {
-        /// When it happens.
-        public var time: Time
-        /// The act.
-        public var act: Act
-
-        /// Something at a time.
-        public init(_ time: Time, _ act: Act) {
-            self.time = time
-            self.act = act
-        }
-    }
-
-    /// When something happens.
-    @nonexhaustive
-    public enum Time: Sendable, Hashable {
-        /// So long after the step before.
-        case after(Duration)
-        /// So long before the current period ends.
-        case beforePeriodEnd(Duration)
-        /// When the current period ends.
-        case atPeriodEnd
-        /// When the current grace period ends.
-        case atGraceEnd
-    }
+    /// An act, and when it happens.
+    public typealias Step = StoryStep<Act>
 
     /// An act of the customer, the developer or the provider.
     @nonexhaustive
@@ -127,7 +103,13 @@ public struct CustomerStory: Sendable, Hashable {
     /// A subscription on sale. Every provider sells the same, under names of its own.
     public struct Plan: Sendable, Hashable {
         /// How long a period lasts.
-        public typealias Period = AppleStory.Product.Period
+        @nonexhaustive
+        public enum Period: Sendable, Hashable {
+            /// So many days.
+            case days(Int64)
+            /// So many calendar months.
+            case months(Int64)
+        }
 
         /// The billing of the plan.
         @nonexhaustive
