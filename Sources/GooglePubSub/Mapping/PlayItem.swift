@@ -201,7 +201,7 @@ extension PlayItem {
     private var isStartInferred: Bool { knownStart?.isInferred ?? false }
 
     private var knownStart: (date: Date, isInferred: Bool)? {
-        if !isContinued, let stated = orderItem?.servicePeriodStart { return (stated, false) }
+        if !isContinued, let stated = orderItem?.servicePeriodStart { return (min(stated, takeover ?? stated), false) }
         if let prior = priorEntry { return (Date(millisecondsSince1970: prior.start), prior.isStartInferred) }
         let stated: Date?
         switch type {
@@ -245,6 +245,14 @@ extension PlayItem {
         guard item.replacement == nil, purchase.linkedPurchaseToken != nil, let start = purchase.startTime
         else { return false }
         return assertedAt > start.addingTimeInterval(60 * 86_400)
+    }
+
+    /// When the purchase took the place of another, if that is what the last order paid for. It gives access from then on, while the
+    /// order states the billing period that it funds, such as the time behind the one that a top-up adds to.
+    /// https://developers.google.com/android-publisher/api-ref/rest/v3/orders#SubscriptionDetails
+    private var takeover: Date? {
+        guard purchase.linkedPurchaseToken != nil, !isReplacementUnknown, let transaction else { return nil }
+        return firstStart(paidBy: transaction)
     }
 
     /// The start of the period that an order paid for, if the purchase began with that order.
