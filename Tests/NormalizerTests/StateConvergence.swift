@@ -62,6 +62,7 @@ struct RandomStory {
         switch pick(15) {
         case 0, 1, 2:
             let start = time()
+            let isProvisional = pick(4) == 0
             return .period(
                 Fact.Period(
                     ServicePeriod(start: start, end: pick(5) == 0 ? nil : time()),
@@ -69,7 +70,8 @@ struct RandomStory {
                     phase: one(.trial, .regular, .prepaid),
                     transaction: transaction(),
                     ownership: one(.purchased, .familyShared),
-                    isProvisional: pick(4) == 0,
+                    isProvisional: isProvisional,
+                    isRunning: isProvisional && pick(2) == 0,
                     isPhaseInferred: pick(4) == 0
                 )
             )

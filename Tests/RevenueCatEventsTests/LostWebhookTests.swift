@@ -51,4 +51,184 @@ struct LostWebhookTests {
             #expect(try ledger([changes[1]])[TrapTests.lineage]?.access(at: at).isGranted == false)
         }
     }
+
+    // MARK: Periods that a later webhook names
+
+    private static let t1 = t0 + 31 * day
+    private static let t2 = t1 + 28 * day
+
+    /// A monthly subscription of 200 credits in one store, which names its renewals in its own way.
+    private struct Subscription {
+        var store: String
+        var transactions: [String]
+
+        static let all = [
+            Self(store: "APP_STORE", transactions: ["O1", "O1-2"]),
+            Self(store: "PLAY_STORE", transactions: ["O1", "O1..0"]),
+            // Senders that name every period by the first one.
+            Self(store: "PLAY_STORE", transactions: ["O1", "O1"]),
+            Self(store: "AMAZON", transactions: ["O1", "O1"]),
+        ]
+
+        func event(_ type: String, at time: Int64, from start: Int64, to end: Int64, because reason: String? = nil)
+            throws
+            -> [NormalizedEvent]
+        {
+            let period = CreditTests.Period(start, end, transactions[start == t0 ? 0 : 1])
+            var event = CreditTests.event(type, time, period, "basic_m", ["store": .string(store)])
+            if let reason {
+                event = event.with(["cancel_reason": .string(reason), "expiration_reason": .string(reason)])
+            }
+            if reason == "CUSTOMER_SUPPORT" { event = event.priced("-10.00") }
+            if type == "INITIAL_PURCHASE" || type == "RENEWAL" { event = event.priced("10.00") }
+            return try CreditTests.events([event])
+        }
+    }
+
+    private struct Reading: Equatable {
+        var access: [Bool]
+        var credits: [Int64]
+    }
+
+    /// Reads what each order of some webhooks gives at some days, which must be the same.
+    private func reading(_ webhooks: [[NormalizedEvent]], on days: [Int64]) throws -> Reading {
+        var known: AccountLedger?
+        for order in StoryTests.permutations(webhooks) {
+            var ledger = AccountLedger()
+            for event in (order + order.reversed()).joined() { _ = ledger.apply(event) }
+            if let known { try #require(ledger == known) }
+            known = ledger
+        }
+        let ledger = try #require(known)
+        for state in ledger.states {
+            #expect(try CanonicalJSON.value(SubscriptionState.self, from: CanonicalJSON.bytes(state)) == state)
+        }
+        var reading = Reading(access: [], credits: [])
+        for day in days {
+            let at = Date(timeIntervalSince1970: Double(t0 + day * 86_400_000) / 1000)
+            reading.access.append(ledger.states.contains { $0.access(at: at).isGranted })
+            let statement = CreditStatement(of: ledger.states, under: CreditTests.policy, uses: [], at: at)
+            reading.credits.append(statement.balance)
+        }
+        return reading
+    }
+
+    /// Every choice of some webhooks that has at least one of them.
+    private func choices(_ webhooks: [[NormalizedEvent]]) -> [[[NormalizedEvent]]] {
+        (1..<(1 << webhooks.count)).map { choice in
+            webhooks.enumerated().filter { choice >> $0.offset & 1 == 1 }.map(\.element)
+        }
+    }
+
+    @Test("a lost renewal counts if a later webhook names its period")
+    func renewalLost() throws {
+        for sold in Subscription.all {
+            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: Self.t1)
+            let naming = try [
+                sold.event("CANCELLATION", at: Self.t1 + 5 * day, from: Self.t1, to: Self.t2, because: "UNSUBSCRIBE"),
+                sold.event("UNCANCELLATION", at: Self.t1 + 6 * day, from: Self.t1, to: Self.t2),
+                sold.event(
+                    "CANCELLATION",
+                    at: Self.t1 + 7 * day,
+                    from: Self.t1,
+                    to: Self.t2,
+                    because: "PRICE_INCREASE"
+                ),
+            ]
+            let end = try sold.event(
+                "EXPIRATION",
+                at: Self.t2 + 40_000,
+                from: Self.t1,
+                to: Self.t2,
+                because: "UNSUBSCRIBE"
+            )
+            let renewal = try sold.event("RENEWAL", at: Self.t1 + 5000, from: Self.t1, to: Self.t2)
+            let refunded = Self.t1 + 8 * day
+            let refund = try sold.event(
+                "CANCELLATION",
+                at: refunded + 5000,
+                from: Self.t1,
+                to: refunded,
+                because: "CUSTOMER_SUPPORT"
+            )
+            // The renewal is news once, also where it comes last.
+            let host = RefundTests.Host(begun + naming[0] + renewal + renewal, CreditTests.policy)
+            #expect(host.count(.renewed) == 1)
+            let expected = Reading(access: [true, true, false], credits: [200, 200, 0])
+            for choice in choices(naming) {
+                for rest in [[], [end], [renewal], [begun], [begun, end], [begun, renewal]] {
+                    let isKnown = rest.contains(begun)
+                    let reading = try reading(choice + rest, on: [30, 40, 60])
+                    #expect(reading.access.dropFirst() == expected.access.dropFirst(), "\(sold)")
+                    #expect(reading.credits.dropFirst() == expected.credits.dropFirst(), "\(sold)")
+                    #expect(reading.access[0] == isKnown && reading.credits[0] == (isKnown ? 200 : 0), "\(sold)")
+                }
+                let undone = try reading([begun, refund] + choice, on: [36, 41, 60])
+                #expect(undone == Reading(access: [true, false, false], credits: [200, 0, 0]), "\(sold)")
+            }
+        }
+    }
+
+    @Test("a lost extension counts if a later webhook names its end")
+    func extensionLost() throws {
+        let end = Self.t1 + 10 * day
+        for sold in Subscription.all {
+            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: Self.t1)
+            let naming = try [
+                sold.event("CANCELLATION", at: t0 + 20 * day, from: t0, to: end, because: "UNSUBSCRIBE"),
+                sold.event("UNCANCELLATION", at: Self.t1 + 6 * day, from: t0, to: end),
+            ]
+            let extended = try sold.event("SUBSCRIPTION_EXTENDED", at: t0 + 15 * day, from: t0, to: end)
+            let expired = try sold.event("EXPIRATION", at: end + 40_000, from: t0, to: end, because: "UNSUBSCRIBE")
+            let renewal = try sold.event("RENEWAL", at: end + 5000, from: end, to: end + 30 * day)
+            for choice in choices(naming) {
+                for rest in [[], [expired], [extended]] {
+                    let reading = try reading([begun] + choice + rest, on: [30, 40, 42])
+                    #expect(reading == Reading(access: [true, true, false], credits: [200, 200, 0]), "\(sold)")
+                }
+                for rest in [[renewal], [renewal, expired]] {
+                    let reading = try reading([begun] + choice + rest, on: [30, 40, 42])
+                    #expect(reading == Reading(access: [true, true, true], credits: [200, 200, 200]), "\(sold)")
+                }
+            }
+        }
+    }
+
+    @Test("grace that a webhook names is no payment, and access ends with a refund, whatever else is lost")
+    func graceNamed() throws {
+        let grace = Self.t1 + 16 * day
+        let (failed, refunded) = (Self.t1 + 32_000, Self.t1 + 8 * day)
+        // Amazon has no grace.
+        for sold in Subscription.all where sold.store != "AMAZON" {
+            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: Self.t1)
+            let issue = try sold.event("BILLING_ISSUE", at: failed, from: t0, to: grace)
+            let canceled = try sold.event("CANCELLATION", at: failed, from: t0, to: grace, because: "BILLING_ERROR")
+            let unsubscribed = try sold.event(
+                "CANCELLATION",
+                at: Self.t1 + 2 * day,
+                from: t0,
+                to: grace,
+                because: "UNSUBSCRIBE"
+            )
+            let recovered = try sold.event("RENEWAL", at: Self.t1 + 3 * day, from: Self.t1, to: Self.t2)
+            let refund = try sold.event(
+                "CANCELLATION",
+                at: refunded + 5000,
+                from: Self.t1,
+                to: refunded,
+                because: "CUSTOMER_SUPPORT"
+            )
+            for choice in choices([issue, canceled, unsubscribed]) {
+                let inGrace = try reading([begun] + choice, on: [30, 40, 46, 48])
+                #expect(inGrace == Reading(access: [true, true, true, false], credits: [200, 200, 200, 0]), "\(sold)")
+                let paid = try reading([begun, recovered] + choice, on: [38, 50, 60])
+                #expect(paid == Reading(access: [true, true, false], credits: [200, 200, 0]), "\(sold)")
+                for rest in [[recovered, refund], [refund]] {
+                    let undone = try reading([begun] + choice + rest, on: [40, 46, 50, 60])
+                    let none = Reading(access: [false, false, false, false], credits: [0, 0, 0, 0])
+                    #expect(undone == none, "\(sold) \(choice.count) \(rest.count)")
+                }
+            }
+        }
+    }
 }

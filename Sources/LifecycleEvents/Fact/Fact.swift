@@ -74,6 +74,10 @@ extension Fact {
         /// True if it is only inferred from a statement about something else, such as an end or a failed charge. Any
         /// statement of the period itself takes its place, also an earlier one.
         public var isProvisional: Bool
+        /// True if a statement about something else names the period while it runs, with the end that access has by then: the
+        /// paid one, or that of a grace period. If no statement of the period itself states as much, this one counts. It
+        /// ``isProvisional``, too.
+        public var isRunning: Bool
         /// True if the start of ``period`` is not stated, and is the moment of the statement in its place. A statement of the
         /// start takes its place, also an earlier one.
         public var isStartInferred: Bool
@@ -95,6 +99,7 @@ extension Fact {
             item: String? = nil,
             ownership: Ownership = .purchased,
             isProvisional: Bool = false,
+            isRunning: Bool = false,
             isStartInferred: Bool = false,
             isPhaseInferred: Bool = false,
             commitment: Commitment? = nil,
@@ -107,6 +112,7 @@ extension Fact {
             self.item = item
             self.ownership = ownership
             self.isProvisional = isProvisional
+            self.isRunning = isRunning
             self.isStartInferred = isStartInferred
             self.isPhaseInferred = isPhaseInferred
             self.commitment = commitment
@@ -116,12 +122,13 @@ extension Fact {
         private enum CodingKeys: String, CodingKey {
             case period, product, phase, transaction, item, ownership, commitment
             case isProvisional = "provisional"
+            case isRunning = "running"
             case isStartInferred = "start_inferred"
             case isPhaseInferred = "phase_inferred"
             case isBeside = "beside"
         }
 
-        /// Reads the fact; an absent `provisional`, `start_inferred`, `phase_inferred` or `beside` is false.
+        /// Reads the fact; an absent `provisional`, `running`, `start_inferred`, `phase_inferred` or `beside` is false.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             period = try container.decode(ServicePeriod.self, forKey: .period)
@@ -131,13 +138,14 @@ extension Fact {
             item = try container.decodeIfPresent(String.self, forKey: .item)
             ownership = try container.decode(Ownership.self, forKey: .ownership)
             isProvisional = try container.decodeIfPresent(Bool.self, forKey: .isProvisional) ?? false
+            isRunning = try container.decodeIfPresent(Bool.self, forKey: .isRunning) ?? false
             isStartInferred = try container.decodeIfPresent(Bool.self, forKey: .isStartInferred) ?? false
             isPhaseInferred = try container.decodeIfPresent(Bool.self, forKey: .isPhaseInferred) ?? false
             commitment = try container.decodeIfPresent(Commitment.self, forKey: .commitment)
             isBeside = try container.decodeIfPresent(Bool.self, forKey: .isBeside) ?? false
         }
 
-        /// Writes the fact; `provisional`, `start_inferred`, `phase_inferred` and `beside` are left out where they are false.
+        /// Writes the fact; `provisional`, `running`, `start_inferred`, `phase_inferred` and `beside` are left out where they are false.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(period, forKey: .period)
@@ -147,6 +155,7 @@ extension Fact {
             try container.encodeIfPresent(item, forKey: .item)
             try container.encode(ownership, forKey: .ownership)
             if isProvisional { try container.encode(true, forKey: .isProvisional) }
+            if isRunning { try container.encode(true, forKey: .isRunning) }
             if isStartInferred { try container.encode(true, forKey: .isStartInferred) }
             if isPhaseInferred { try container.encode(true, forKey: .isPhaseInferred) }
             try container.encodeIfPresent(commitment, forKey: .commitment)

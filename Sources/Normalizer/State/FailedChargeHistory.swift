@@ -109,6 +109,12 @@ extension SubscriptionState.Registers {
     /// The failed charges that had grace, the last one at the end.
     var graces: [Assertion<Fact.Billing>] { (earlierGraces?.inOrder ?? []) + [grace?.latest].compactMap(\.self) }
 
+    /// All failed charges that are known, with grace and without.
+    var failedCharges: [Assertion<Fact.Billing>] {
+        let last = billing.flatMap { $0.value.status == .settled ? nil : $0.latest }
+        return graces + (retries?.inOrder ?? []) + [last].compactMap(\.self)
+    }
+
     /// The end of the grace that followed a period, if its renewal had any.
     func graceEnd(after periodStart: Date?) -> Int64? {
         guard let periodStart else { return nil }

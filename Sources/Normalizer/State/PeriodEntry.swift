@@ -6,6 +6,7 @@ extension SubscriptionState {
         private final class Contents: Sendable {
             let statement: Register<Fact.Period>
             let startStatement: Assertion<Fact.Period>?
+            let named: Assertion<Fact.Period>?
             let firstStated: Int64?
             let lineages: Set<SubscriptionID>
             let products: [String: Int64]?
@@ -15,6 +16,7 @@ extension SubscriptionState {
             init(
                 _ statement: Register<Fact.Period>,
                 startStatement: Assertion<Fact.Period>? = nil,
+                named: Assertion<Fact.Period>? = nil,
                 firstStated: Int64?,
                 lineages: Set<SubscriptionID>,
                 products: [String: Int64]? = nil,
@@ -23,6 +25,7 @@ extension SubscriptionState {
             ) {
                 self.statement = statement
                 self.startStatement = startStatement
+                self.named = named
                 self.firstStated = firstStated
                 self.lineages = lineages
                 self.products = products
@@ -39,6 +42,16 @@ extension SubscriptionState {
         private var startStatement: Assertion<Fact.Period>? {
             let latest = contents.statement.latest
             return contents.startStatement ?? (latest.value.isProvisional ? nil : latest)
+        }
+
+        /// The last statement about something else that names it while it runs.
+        var named: Assertion<Fact.Period>? {
+            contents.named ?? (contents.statement.latest.value.isRunning ? contents.statement.latest : nil)
+        }
+
+        /// The latest end that may count.
+        var latestEnd: Int64 {
+            max(fact.period.endMilliseconds, contents.named?.value.period.endMilliseconds ?? .min)
         }
 
         /// When it began, as far as is known.
@@ -111,6 +124,7 @@ extension SubscriptionState {
             entry.contents = Contents(
                 Register(assertion),
                 startStatement: contents.startStatement,
+                named: contents.named,
                 firstStated: firstStated,
                 lineages: lineages,
                 paidPhase: contents.paidPhase
@@ -125,10 +139,32 @@ extension SubscriptionState {
             entry.contents = Contents(
                 statement,
                 startStatement: contents.startStatement,
+                named: contents.named,
                 firstStated: firstStated,
                 lineages: lineages,
                 products: contents.products,
                 phases: phases.merging(other.phases, uniquingKeysWith: min),
+                paidPhase: contents.paidPhase
+            )
+            return entry
+        }
+
+        /// The same period as a statement about something else names it, which counts here as one of the period itself.
+        func counting(_ named: Assertion<Fact.Period>, until end: Int64) -> PeriodEntry {
+            var assertion = Assertion(firstStated == nil ? named.value : statement.latest.value, by: named.by)
+            (assertion.value.isProvisional, assertion.value.isRunning) = (false, false)
+            assertion.value.period = ServicePeriod(
+                start: assertion.value.period.start,
+                end: end == .max ? nil : Date(millisecondsSince1970: end)
+            )
+            var entry = self
+            entry.contents = Contents(
+                Register(assertion),
+                startStatement: contents.startStatement,
+                firstStated: firstStated ?? named.by.milliseconds,
+                lineages: lineages,
+                products: contents.products,
+                phases: contents.phases,
                 paidPhase: contents.paidPhase
             )
             return entry
@@ -146,6 +182,8 @@ extension SubscriptionState {
                 }
                 startStatement = known == statement.latest ? nil : known
             }
+            var named = [self.named, other.named].compactMap(\.self).max { $0.precedes($1) }
+            if named == statement.latest { named = nil }
             let firstStated = [firstStated, other.firstStated].compactMap(\.self).min()
             let lineages = contents.lineages.union(other.lineages)
             let products = products.merging(other.products, uniquingKeysWith: min)
@@ -161,7 +199,7 @@ extension SubscriptionState {
             // A price of the beginning before one of later on, for one rule.
             let paidPhase = [contents.paidPhase, other.contents.paidPhase].compactMap(\.self)
                 .min { $0.rawValue < $1.rawValue }
-            if statement == contents.statement, startStatement == contents.startStatement,
+            if statement == contents.statement, startStatement == contents.startStatement, named == contents.named,
                 firstStated == contents.firstStated, lineages == contents.lineages, several == contents.products,
                 severalPhases == contents.phases, paidPhase == contents.paidPhase
             {
@@ -170,6 +208,7 @@ extension SubscriptionState {
             contents = Contents(
                 statement,
                 startStatement: startStatement,
+                named: named,
                 firstStated: firstStated,
                 lineages: lineages,
                 products: several,
@@ -199,7 +238,7 @@ extension SubscriptionState {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case statement, lineages, products, phases
+            case statement, named, lineages, products, phases
             case startStatement = "start_statement"
             case firstStatedAt = "first_stated_at"
             case paidPhase = "paid_phase"
@@ -212,6 +251,7 @@ extension SubscriptionState {
             contents = Contents(
                 try container.decode(Register<Fact.Period>.self, forKey: .statement),
                 startStatement: try container.decodeIfPresent(Assertion<Fact.Period>.self, forKey: .startStatement),
+                named: try container.decodeIfPresent(Assertion<Fact.Period>.self, forKey: .named),
                 firstStated: try container.decodeIfPresent(EventTime.self, forKey: .firstStatedAt)?.milliseconds,
                 lineages: Set(try container.decode([SubscriptionID].self, forKey: .lineages)),
                 products: products.count < 2
@@ -234,6 +274,7 @@ extension SubscriptionState {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(statement, forKey: .statement)
             try container.encodeIfPresent(contents.startStatement, forKey: .startStatement)
+            try container.encodeIfPresent(contents.named, forKey: .named)
             let firstStatedAt = firstStated.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
             try container.encodeIfPresent(firstStatedAt, forKey: .firstStatedAt)
             try container.encode(lineages.inOrder, forKey: .lineages)
@@ -253,7 +294,8 @@ extension SubscriptionState {
         package static func == (lhs: PeriodEntry, rhs: PeriodEntry) -> Bool {
             lhs.contents === rhs.contents
                 || (lhs.firstStated == rhs.firstStated && lhs.statement == rhs.statement
-                    && lhs.contents.startStatement == rhs.contents.startStatement && lhs.lineages == rhs.lineages
+                    && lhs.contents.startStatement == rhs.contents.startStatement
+                    && lhs.contents.named == rhs.contents.named && lhs.lineages == rhs.lineages
                     && lhs.contents.products == rhs.contents.products
                     && lhs.contents.phases == rhs.contents.phases
                     && lhs.contents.paidPhase == rhs.contents.paidPhase)

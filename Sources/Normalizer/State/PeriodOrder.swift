@@ -19,9 +19,9 @@ struct PeriodOrder: Sendable {
         order = StartOrder(periods.map { .init(start: $0.value.fact.period.startMilliseconds, key: $0.key) })
         latestEnds.reserveCapacity(periods.count)
         for place in order.places {
-            guard let period = periods[place.key]?.fact else { continue }
-            latestEnds.append(max(latestEnds.last ?? .min, period.period.endMilliseconds))
-            if period.item != nil { hasItems = true }
+            guard let entry = periods[place.key] else { continue }
+            latestEnds.append(max(latestEnds.last ?? .min, entry.latestEnd))
+            if entry.fact.item != nil { hasItems = true }
         }
     }
 
@@ -46,7 +46,7 @@ struct PeriodOrder: Sendable {
         let index = order.insert(key, at: period.period.startMilliseconds)
         latestEnds.insert(.min, at: index)
         for changed in min(first, index)..<latestEnds.count {
-            let end = periods[order.places[changed].key]?.fact.period.endMilliseconds ?? .min
+            let end = periods[order.places[changed].key]?.latestEnd ?? .min
             let latest = changed > 0 ? max(latestEnds[changed - 1], end) : end
             // From here on nothing changes.
             if changed > max(first, index), latestEnds[changed] == latest { return }

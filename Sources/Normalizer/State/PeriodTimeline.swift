@@ -4,7 +4,7 @@ struct PeriodTimeline {
     /// Between the end of a replaced purchase and the start of the one in its place lie seconds.
     static let replacementSlack: Int64 = 60_000
     /// How many of the following periods are searched for ones that may run next to a period.
-    private static let maximumBeside = 32
+    static let maximumBeside = 32
 
     struct Cut {
         var at: Int64
@@ -36,6 +36,8 @@ struct PeriodTimeline {
         var statedProduct: String?
         var transaction: String?
         var firstStated: Int64?
+        /// The last statement about something else that names it while it runs.
+        var named: Assertion<Fact.Period>?
         var lineages: Set<SubscriptionID>
         /// The products that it was stated with, each with the time of its first statement.
         var products: [String: Int64]
@@ -67,6 +69,7 @@ struct PeriodTimeline {
             self.entry = entry
             end = entry.fact.period.endMilliseconds
             firstStated = entry.firstStated
+            named = entry.named
             lineages = entry.lineages
             products = entry.products
         }
@@ -95,6 +98,9 @@ struct PeriodTimeline {
 
         /// True if it is more of what another was paid for in advance.
         func tops(up other: Period) -> Bool { fact.phase == .prepaid && other.fact.phase == .prepaid }
+
+        /// True if it is stated, or its refund shows that it was paid for.
+        var isPaidFor: Bool { !fact.isProvisional || refundedAt != nil }
 
         /// True if its lineage has its name from it, so that the name alone may stand for any period of the lineage.
         var namesItsLineage: Bool { lineages.contains { $0.id == transaction } }
@@ -173,6 +179,7 @@ struct PeriodTimeline {
             keepMainItems(state.periods)
         }
         gatherCompanions()
+        applyNamedPeriods(of: state)
         apply(ends, in: state)
         applyRefunds(of: state)
         applyEarlyChanges()
@@ -300,6 +307,7 @@ struct PeriodTimeline {
             periods[last].products.merge(entry.products, uniquingKeysWith: min)
             periods[last].firstStated = [periods[last].firstStated, entry.firstStated]
                 .compactMap(\.self).min()
+            periods[last].named = [periods[last].named, entry.named].compactMap(\.self).max { $0.precedes($1) }
             let known = periods[last].transaction
             if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
                 periods[last].entry = entry.withTerms(of: periods[last].entry)
@@ -324,6 +332,12 @@ struct PeriodTimeline {
     ) -> Bool {
         if entry.fact.isBeside || isBeside(period) {
             return start == period.start && entry.fact.product == period.fact.product
+        }
+        // Named in passing, and without the transaction: a start in the middle of a period is that of the period, less exactly.
+        if transaction == nil, entry.fact.isProvisional, entry.named != nil, !period.fact.isProvisional,
+            start < period.end, entry.fact.product == period.fact.product
+        {
+            return true
         }
         if start == period.start {
             guard let transaction, let known = period.transaction, transaction != known else { return true }
@@ -432,7 +446,7 @@ struct PeriodTimeline {
     private mutating func applyPastGraces(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
         for grace in registers.graces {
             guard let index = subject(of: grace, lineage: lineage), index != newestIndex,
-                let next = periods[(index + 1)...].firstIndex(where: { !$0.fact.isProvisional && !$0.isForestalled })
+                let next = periods[(index + 1)...].firstIndex(where: { $0.isPaidFor && !$0.isForestalled })
             else { continue }
             let end = periods[index].end
             if periods[next].entry.isStartInferred, end < periods[next].start,
@@ -484,7 +498,7 @@ struct PeriodTimeline {
     }
 
     var newestIndex: Int? {
-        periods.lastIndex { !$0.fact.isProvisional && !$0.isForestalled } ?? periods.indices.last
+        periods.lastIndex { $0.isPaidFor && !$0.isForestalled } ?? periods.indices.last
     }
 
     /// The period that a failed charge is about.

@@ -64,7 +64,7 @@ extension Mapping {
         // After a failed charge, a past end is the paid one, and another webhook may state grace.
         let isEndOpen = reason == .billing && event.expirationAt.map { $0 <= timestamp } == true
         let accessUntil = isNeverPaid || isEndOpen ? nil : event.expirationAt
-        var facts = purchase.provisional
+        var facts = reason == .billing ? purchase.provisional : purchase.running
         facts.append(.renewalIntent(.init(terms, reason: reason)))
         if isNeverPaid {
             facts += purchase.neverPaid
@@ -89,7 +89,7 @@ extension Mapping {
             about: subject(
                 purchase,
                 renewal: terms,
-                facts: purchase.provisional + [.renewalIntent(.init(terms))] + purchase.owner
+                facts: purchase.running + [.renewalIntent(.init(terms))] + purchase.owner
             )
         )
     }
@@ -104,7 +104,7 @@ extension Mapping {
             ),
             about: subject(
                 purchase,
-                facts: purchase.provisional + [.pause(.init(.scheduled, resumesAt: event.autoResumeAt))]
+                facts: purchase.running + [.pause(.init(.scheduled, resumesAt: event.autoResumeAt))]
                     + purchase.owner
             )
         )

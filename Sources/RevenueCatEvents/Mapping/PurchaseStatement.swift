@@ -150,14 +150,21 @@ struct PurchaseStatement {
         return name == transaction ? [] : [.transactionName(.init(transaction: transaction, name: name))]
     }
 
-    func fact(_ period: ServicePeriod, _ product: String, isProvisional: Bool = false) -> Fact.Period {
+    func fact(
+        _ period: ServicePeriod,
+        _ product: String,
+        isProvisional: Bool = false,
+        isRunning: Bool = false
+    ) -> Fact.Period {
         Fact.Period(
             period,
             product: product,
             phase: phase,
-            transaction: periodTransaction,
+            // The name of the first period would make it a statement of that one.
+            transaction: isRunning && mayBeKept ? nil : periodTransaction,
             ownership: event.isFamilyShare ? .familyShared : .purchased,
             isProvisional: isProvisional,
+            isRunning: isRunning,
             isPhaseInferred: event.periodType?.phase == nil
         )
     }
@@ -175,6 +182,14 @@ struct PurchaseStatement {
     var provisional: [Fact] {
         complete.map { [.period(fact(ServicePeriod(start: $0.start, end: $0.end), $0.product, isProvisional: true))] }
             ?? []
+    }
+
+    /// The period that is mentioned of a purchase that continues. It states the whole period, and may be the only one to do so if
+    /// the webhook of the period itself is lost. After a failed charge its end is that of the grace period.
+    var running: [Fact] {
+        guard let complete, let timestamp = event.timestamp, complete.end > timestamp else { return provisional }
+        let period = ServicePeriod(start: complete.start, end: complete.end)
+        return [.period(fact(period, complete.product, isProvisional: true, isRunning: true))]
     }
 
     /// When access ended: at the end of the transaction, but not later than it was reported.
