@@ -40,8 +40,18 @@ extension Journal {
             var gap: Backfill.Gap?
         }
 
+        /// From when on it was read; nil in a checkpoint that was written before this was kept.
+        @OptionalEventTime var began: Date?
         @EventTime var through: Date
         var window: Window?
+
+        init(from start: Date) { (began, through) = (start, start) }
+
+        /// Begins again with an earlier time, so that what was sent since then is read.
+        mutating func begin(with start: Date) {
+            guard began.map({ start < $0 }) ?? true else { return }
+            (began, through, window) = (start, min(start, through), nil)
+        }
     }
 
     /// Reads the events that a provider has sent since the last backfill, and takes in those that are unknown.
@@ -58,8 +68,10 @@ extension Journal {
     /// - Parameters:
     ///   - history: the provider's memory of its deliveries.
     ///   - source: the host's adapter to read it with, if it has several of one provider; by default the provider.
-    ///   - start: the beginning for a history that was never read; it has no effect later. Without it, such a history
-    ///     begins now, and there is nothing to read: events from before your journal are no news.
+    ///   - start: since when everything has to be read. If the history was read from a later time on, it is read once more from here,
+    ///     so you may pass the same time at each call. Without it, a history that was never read begins with the first
+    ///     notification that the journal has from the provider. If there is none, it begins now, and there is nothing to read:
+    ///     events from before your journal are no news.
     ///   - overlap: how much is read again, for deliveries that the provider lists late.
     ///   - report: is called after each page.
     /// - Throws: `DeliveryError` if the provider cannot be asked now, and ``JournalError``. Call it again: it continues
@@ -75,8 +87,13 @@ extension Journal {
         let time = now()
         let name = "history/\(history.name)"
         var mark = try await checkpoint(of: name)
-        var progress =
-            try mark.map { try Self.progress($0) } ?? Progress(through: min(start ?? time, time), window: nil)
+        var progress: Progress
+        if let mark {
+            progress = try Self.progress(mark)
+            if let start { progress.begin(with: min(start, time)) }
+        } else {
+            progress = Progress(from: min(try await beginning(of: history, since: start, at: time), time))
+        }
         var result = Backfill(history: history.name, through: progress.through)
         func note() async throws {
             let text = String(decoding: try CanonicalJSON.bytes(progress), as: UTF8.self)
@@ -119,6 +136,32 @@ extension Journal {
             }
         }
         return result
+    }
+
+    /// Where to begin with a history that was never read.
+    private func beginning(
+        of history: some DeliveryHistory,
+        since start: Date?,
+        at time: Date
+    ) async throws(JournalError) -> Date {
+        if let start { return start }
+        // Time that the provider has forgotten is no gap here: the webhook was taking notifications in.
+        let earliest = time.addingTimeInterval(-Double(history.reach.milliseconds) / 1000)
+        return try await firstNotification(by: history.provider).map { max($0, earliest) } ?? time
+    }
+
+    /// When the provider first notified the journal of something; nil if it never did.
+    private func firstNotification(by provider: Provider) async throws(JournalError) -> Date? {
+        var position: Int64 = 0
+        while true {
+            let page = try await events(after: position, limit: 500)
+            let times = page.map(\.event.event).filter { $0.provider == provider && $0.origin.isNotified }.map(
+                \.occurredAt
+            )
+            if let first = times.min() { return first }
+            guard let last = page.last else { return nil }
+            position = last.position
+        }
     }
 
     private static func progress(_ mark: Checkpoint) throws -> Progress {

@@ -104,6 +104,54 @@ import Testing
         }
     }
 
+    @Test("begins with the first notification that the journal has, and again from an earlier time that is asked for")
+    func beginning() async throws {
+        let life = try StripeLife()
+        // Stripe remembers thirty days.
+        let end = StripeLife.start.addingTimeInterval(29 * 86_400)
+        let deliveries = life.deliveries.filter { $0.receivedAt < end }
+        let first = try #require(deliveries.dropFirst(4).first)
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        let transport = Self.serve(deliveries, pageSize: 100, at: end)
+        configuration.lookup = .init(transport: transport, apiKey: SecretBytes("rk_test_backfill"))
+        let history = try #require(try StripeAdapter(configuration).history())
+        let storage = MemoryJournal()
+        let journal = Journal(storage, now: { end })
+        #expect(await journal.receive(first, with: life.adapter).status == 200)
+
+        let later = deliveries.filter { $0.receivedAt >= first.receivedAt.addingTimeInterval(-3600) }
+        try #require(later.count < deliveries.count)
+        let report = try await journal.backfill(from: history)
+        #expect(report.deliveries == later.count && report.gap == nil)
+        #expect(try await journal.backfill(from: history).deliveries == 0)
+        #expect(try await journal.backfill(from: history, since: end).deliveries == 0)
+
+        for _ in 0..<2 {
+            let again = try await journal.backfill(from: history, since: StripeLife.start)
+            #expect(again.deliveries == (again.newEvents > 0 ? deliveries.count : 0))
+        }
+        let whole = Journal(MemoryJournal(), now: { end })
+        for delivery in deliveries { #expect(await whole.receive(delivery, with: life.adapter).status == 200) }
+        let expected = try await whole.events(limit: 10_000).map(\.event.event.id)
+        #expect(Set(try await journal.events(limit: 10_000).map(\.event.event.id)) == Set(expected))
+    }
+
+    @Test("reads the checkpoint of an earlier version")
+    func earlierCheckpoint() async throws {
+        let life = try StripeLife()
+        let end = StripeLife.start.addingTimeInterval(29 * 86_400)
+        let deliveries = life.deliveries.filter { $0.receivedAt < end }
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        let transport = Self.serve(deliveries, pageSize: 100, at: end)
+        configuration.lookup = .init(transport: transport, apiKey: SecretBytes("rk_test_backfill"))
+        let history = try #require(try StripeAdapter(configuration).history())
+        let journal = Journal(MemoryJournal(), now: { end })
+        let mark = #"{"through":"2027-01-30T00:00:00.000Z"}"#
+        #expect(try await journal.setCheckpoint(mark, of: "history/\(history.name)", after: nil))
+        #expect(try await journal.backfill(from: history).deliveries < deliveries.count)
+        #expect(try await journal.backfill(from: history, since: StripeLife.start).deliveries == deliveries.count)
+    }
+
     @Test("reads a second with more events than a page, and begins again where an event is no longer kept")
     func crowdedSecond() async throws {
         let life = try StripeLife()

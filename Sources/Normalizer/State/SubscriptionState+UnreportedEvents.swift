@@ -113,7 +113,7 @@ extension PeriodTimeline {
 
 extension Origin {
     /// True if a notification stated it, and not only a look-up or an upload.
-    fileprivate var isNotified: Bool { notificationID != nil || (channel != .clientUpload && channel != .refetch) }
+    package var isNotified: Bool { notificationID != nil || (channel != .clientUpload && channel != .refetch) }
 }
 
 /// Words facts as the events that would have reported them. Each event cites the statement of its fact, so that

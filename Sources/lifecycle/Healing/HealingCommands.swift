@@ -46,9 +46,9 @@ struct BackfillCommand: AsyncParsableCommand {
         abstract: "Takes in events from while your server was down, and asks about open questions.",
         discussion: """
             Reads the provider's own memory from the last position (Apple keeps notifications for 180 days, Stripe events and \
-            Google Play voided purchases for 30), and then asks about every purchase that is due, as `lifecycle reconcile` does. If \
-            the provider has forgotten a part, it asks about all purchases of the provider. RevenueCat has no memory, so all of its \
-            purchases are asked about.
+            Google Play voided purchases for 30); at first from the first notification on that the journal has. Then it asks \
+            about every purchase that is due, as `lifecycle reconcile` does. If the provider has forgotten a part, it asks about \
+            all purchases of the provider. RevenueCat has no memory, so all of its purchases are asked about.
 
             Every line of output is a JSON object; progress goes to standard error. You can interrupt it and run it again at any \
             time.
@@ -63,7 +63,10 @@ struct BackfillCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     @Option(
-        help: ArgumentHelp("The beginning for a history that was never read, \(Moment.form).", valueName: "time"),
+        help: ArgumentHelp(
+            "Read everything since then, also if it was read only from later on, \(Moment.form).",
+            valueName: "time"
+        ),
         transform: Moment.init
     )
     var since: Moment?
