@@ -87,6 +87,17 @@ struct CreditLife {
         state(facts, on: day ?? start)
     }
 
+    /// The payment for a period that is stated already.
+    mutating func pay(_ price: Int64, _ transaction: String, forPeriodFrom start: Double, on day: Double) {
+        let charge = Fact.Charge(
+            transaction: transaction,
+            price: Price(Money(ExactDecimal(price), "USD"), .charged),
+            at: Self.day(day),
+            periodStart: Self.day(start)
+        )
+        state([.charge(charge)], on: day)
+    }
+
     /// A change of product within a period.
     ///
     /// - Parameter price: the charge for the rest of the period; nil if the change is not charged by itself.
@@ -447,13 +458,7 @@ struct CreditStatementTests {
         }
         var life = CreditLife(store: .stripe)
         life.state([period("pro", isItem: false), period("voice")], on: 0)
-        let charge = Fact.Charge(
-            transaction: "in_1",
-            price: Price(Money(ExactDecimal(24), "USD"), .charged),
-            at: CreditLife.day(1),
-            periodStart: CreditLife.day(0)
-        )
-        life.state([.charge(charge)], on: 1)
+        life.pay(24, "in_1", forPeriodFrom: 0, on: 1)
         #expect([0.5, 1.5].map { life.balance(policy, on: $0) } == [0, 530])
         // Added at a third of the period, and removed at half.
         life.state([period("pro", isItem: false), period("voice"), period("extra")], on: 10)
@@ -472,15 +477,33 @@ struct CreditStatementTests {
         life.store = .stripe
         life.buy("basic", "1", from: 0, until: 30, for: nil)
         #expect(life.balance(on: 1) == 0)
-        let charge = Fact.Charge(
-            transaction: "1",
-            price: Price(Money(ExactDecimal(10), "USD"), .charged),
-            at: CreditLife.day(2),
-            periodStart: CreditLife.day(0)
-        )
-        life.state([.charge(charge)], on: 2)
+        life.pay(10, "1", forPeriodFrom: 0, on: 2)
         #expect(life.balance(on: 1) == 0)
         #expect(life.balance(on: 2) == 200)
+    }
+
+    @Test("a renewal that is replaced before its payment comes gives its credits all the same, once it is paid for")
+    func replacedBeforePaid() {
+        var life = CreditLife(store: .stripe)
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        life.buy("basic", "2", from: 30, until: 60, for: nil)
+        life.buy("pro", "3", from: 33, until: 63, for: 11)
+        // 9.00 of the renewal are set off: 11.00 of 20.00.
+        #expect(life.balance(used: [(66, 31)], on: 34) == 275)
+        life.pay(10, "2", forPeriodFrom: 30, on: 35)
+        #expect(life.balance(used: [(66, 31)], on: 35) == 275 + 200 - 66)
+    }
+
+    @Test("so do two that were replaced one after the other before their payments came")
+    func replacedTwiceBeforePaid() {
+        var life = CreditLife(store: .stripe)
+        life.buy("pro", "1", from: 0, until: 30, for: nil)
+        life.buy("basic", "2", from: 6, until: 36, for: nil)
+        life.buy("pro", "3", from: 9, until: 39, for: 11)
+        life.pay(20, "1", forPeriodFrom: 0, on: 10)
+        life.pay(10, "2", forPeriodFrom: 6, on: 12)
+        // 16.00 of pro are set off against basic, and 23.40 of both against pro.
+        for _ in 0..<16 { #expect(life.balance(on: 13) == 500 + 76 + 159) }
     }
 
     @Test("to and fro gives no more than what was paid for")
@@ -510,6 +533,19 @@ struct CreditStatementTests {
         full.buy("basic", "GPA.1", from: 0, until: 30, for: 10)
         full.buy("pro", "GPA.2", from: 15, until: 52, for: 20, switching: .fullCharge)
         #expect(full.balance(used: [(80, 3)], on: 16) == 500 + 120)
+    }
+
+    /// A change that is charged for the rest of the period keeps the date of the next renewal.
+    @Test("several changes of one period that are charged for its rest give what the differences pay for")
+    func chargedForTheRest() {
+        var policy = creditPolicy
+        policy.allowances["max"] = .init(credits: 1000, price: Money(ExactDecimal(50), "USD"))
+        var life = CreditLife(store: .playStore)
+        life.buy("basic", "GPA.1", from: 0, until: 30, for: 10)
+        life.buy("pro", "GPA.2", from: 15, until: 30, for: 5, switching: .proratedCharge)
+        life.buy("max", "GPA.3", from: 20, until: 30, for: 10, switching: .proratedCharge)
+        // 5.00 of 20.00, and 10.00 of 50.00.
+        for _ in 0..<16 { #expect(life.balance(policy, on: 21) == 200 + 125 + 200) }
     }
 
     @Test("lineages that turn out to be linked are one purchase, and pay once")

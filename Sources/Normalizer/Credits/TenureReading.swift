@@ -68,13 +68,7 @@ struct TenureReading {
                 }
                 places.append(tenures.count)
                 tenuresOfPeriod[index, default: []].append(tenures.count)
-                if let before = strand.before.flatMap({ places[$0] }) {
-                    // A payment for the time before the change of product has given its credits by then.
-                    if let from = tenures[before].from, from >= strand.start {
-                        tenures[before].from = tenures[before].start
-                    }
-                    swaps.append((before, tenures.count))
-                }
+                if let before = strand.before.flatMap({ places[$0] }) { swaps.append((before, tenures.count)) }
                 tenures.append(tenure)
             }
         }
@@ -182,22 +176,30 @@ struct TenureReading {
             nextOfFamily[place] = next[tenures[place].family]
             if tenures[place].isPaid, !tenures[place].isRest { next[tenures[place].family] = place }
         }
-        for swap in swaps { link(swap.before, to: swap.after) }
+        // All are found before one is linked, since that changes the later one.
+        var links = swaps
         for (index, places) in tenuresOfPeriod {
             let last = places.filter { !tenures[$0].isDropped }
             for place in last {
                 guard let next = successor(of: place, among: last, timeline.periods[index]) else { continue }
-                link(place, to: next)
+                links.append((place, next))
             }
+        }
+        for (place, next) in links.sorted(by: <) { link(place, to: next) }
+        // A payment that came after its period was replaced has given its credits by then. That one may have been replaced, too, before
+        // its payment came.
+        for place in tenures.indices.reversed() {
+            guard let own = tenures[place].from, let after = tenures[place].after, let from = tenures[after].from,
+                own >= from
+            else { continue }
+            tenures[place].from = tenures[place].start
         }
     }
 
     private mutating func link(_ place: Int, to next: Int) {
         let place = tenures[place].root ?? place
-        guard place < next, let from = tenures[next].from else { return }
+        guard place < next, tenures[next].isPaid else { return }
         tenures[place].after = next
-        // A payment that came last, for time that began before, has given its credits by then.
-        if let own = tenures[place].from, own >= from { tenures[place].from = tenures[place].start }
         // If it replaced several tenures, the one that began last is set off.
         if tenures[next].before.map({ $0 < place }) ?? true { tenures[next].before = place }
         // Charged for the rest of the period alone, which then ends as planned.
