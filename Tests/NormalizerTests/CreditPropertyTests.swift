@@ -9,14 +9,15 @@ struct CreditPropertyTests {
     private static let python = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":")
         .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    private static let lives: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 20_000 : 1000
+    private static let isLong = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1"
+    private static let lives: UInt64 = isLong ? 20_000 : 1000
 
     @Test(
         "another program, written from the documentation, reckons the same",
         .enabled(if: python != nil, "there is no python3 on this machine")
     )
     func oracle() throws {
-        let lives = (1...400).map { GeneratedCreditLife(seed: $0) }
+        let lives = (1...(Self.isLong ? 20_000 : 400)).map { GeneratedCreditLife(seed: $0) }
         let input = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).jsonl")
         defer { try? FileManager.default.removeItem(at: input) }
         let encoder = JSONEncoder()
@@ -216,8 +217,8 @@ struct CreditPropertyTests {
             func amount(_ money: Money?) -> Double { Double(money?.amount.description ?? "") ?? 0 }
             let periods = life.periods.filter { $0.start <= moment }
             // Of each payment: cash that is not set off, what an earlier one put in, and which share of it went back.
-            var own = periods.map { amount($0.price) }
-            var worth = own
+            let paid = periods.map { amount($0.price) }
+            var (own, worth) = (paid, paid)
             var earlier: [(index: Int, share: Double)?] = periods.map { _ in nil }
             var back = periods.map { _ in 0.0 }
             func giveBack(_ share: Double, of index: Int) {
@@ -237,9 +238,9 @@ struct CreditPropertyTests {
                 let old = periods[index - 1]
                 let unused = worth[index - 1] * Double(old.end - period.start) / Double(old.end - old.start)
                 let setOff = min(unused, own[index])
-                earlier[index] = (index - 1, setOff / worth[index - 1])
+                earlier[index] = (index - 1, setOff / paid[index - 1])
                 own[index] -= setOff
-                if unused > setOff { giveBack((unused - setOff) / worth[index - 1], of: index - 1) }
+                if unused > setOff { giveBack((unused - setOff) / paid[index - 1], of: index - 1) }
             }
             for refund in life.refunds where refund.at <= moment {
                 guard let index = periods.firstIndex(where: { $0.name == refund.name }) else { continue }

@@ -314,6 +314,19 @@ struct CreditStatementTests {
         #expect(life.balance(used: [(80, 3)], on: 21) == 20)
     }
 
+    @Test("money that went back before a change is not set off, also where list prices count")
+    func refundBeforeChange() {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10, currency: "EUR")
+        life.refund("1", .amount(Money(ExactDecimal(5), "EUR")), on: 5, endsAccess: false)
+        life.buy("pro", "2", from: 15, until: 45, for: nil)
+        // Half of 10.00 was left, and half of that unused: 17.50 of 20.00.
+        #expect(life.balance(on: 16) == 100 + 437)
+        // The change is refunded: 10.00 - 5.00 - 2.50 pay for 50 of basic.
+        life.refund("2", on: 20)
+        #expect(life.balance(on: 21) == 50)
+    }
+
     @Test("the three events of a purchase, its refund and another purchase leave one balance in every order")
     func refundedBefore() {
         var life = CreditLife()

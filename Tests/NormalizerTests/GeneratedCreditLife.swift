@@ -260,7 +260,8 @@ extension GeneratedCreditLife {
                     isPaid: isPaid,
                     using: &random
                 )
-            } else if choice < 7, let refunded = periods.randomElement(using: &random),
+            } else if choice < 7,
+                let refunded = periods.filter({ $0.paid_at ?? $0.start <= now }).randomElement(using: &random),
                 !refunds.contains(where: { $0.name == refunded.name })
             {
                 now = later(3, 20 * 24)
@@ -372,7 +373,9 @@ extension GeneratedCreditLife {
                 (before.trial == true ? 0 : cents / 3) * (before.end - start) / (before.end - before.start)
             }
             paid.price = Self.money(max(1, cents - (setOff ?? 0)), currency)
-            paid.paid_at = start + Int64.random(in: 0...2, using: &random) * Self.hour
+            // Some are paid only after another product took their place.
+            let latest: Int64 = Int.random(in: 0..<4, using: &random) == 0 ? 20 * 24 : 2
+            paid.paid_at = start + Int64.random(in: 0...latest, using: &random) * Self.hour
         } else if isPaid || Int.random(in: 0..<5, using: &random) > 0 {
             // Some are by an offer.
             let charged =

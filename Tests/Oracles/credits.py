@@ -135,6 +135,7 @@ class Life:
         periods = sorted(life["periods"], key=lambda period: period["start"])
         ends = {end["period"]: end["at"] for end in life["ends"]}
         changes = {change["period"]: change for change in life["changes"]}
+        begins = self.begins(periods, ends)
         worths = []
         for index, period in enumerate(periods):
             before = periods[index - 1] if index else None
@@ -142,7 +143,7 @@ class Life:
             allowance = self.allowances.get(period["product"])
             charged, listed = money(period.get("price")), self.list_price(period["product"])
             trial = period.get("trial", False)
-            begin = period.get("paid_at", period["start"])
+            begin = begins[period["name"]]
             payment = self.payments[period["name"]] = Payment()
             worth, share = charged or listed, Fraction(1)
             if trial:
@@ -151,11 +152,8 @@ class Life:
             if is_change:
                 unused = clamp(Fraction(before["end"] - period["start"], before["end"] - before["start"]))
                 old = worths[index - 1]
-                if old is not None and not (self.net and charged):
-                    for refund in self.refunds_of(before["name"]):
-                        if refund["at"] <= period["start"]:
-                            back = self.fraction(refund, money(before.get("price"))) or 0
-                            old = (old[0] * (1 - back), old[1])
+                # The store sets off the whole unused part, however much of it went back, if it charges the difference.
+                remains = Fraction(1) if self.net and charged else self.remains(before, period["start"])
                 if before.get("trial"):
                     old = None
                 # A charge of nothing, of what is left to pay, does not say what the product costs.
@@ -166,12 +164,12 @@ class Life:
                     worth, share = (charged[0] + left, charged[1]), charged[0] / (charged[0] + left)
                     payment.earlier, payment.earlier_share = self.payments[before["name"]], unused
                 elif price:
-                    if old and old[1] != price[1]:
+                    if old and old[1] != price[1] and remains > 0:
                         first = self.list_price(before["product"])
                         old, price = (first, listed) if first and listed and first[1] == listed[1] else (None, price)
                     worth = price
                     if old and price[0] > 0:
-                        left = old[0] * unused
+                        left = old[0] * remains * unused
                         share = clamp((price[0] - left) / price[0])
                         if old[0] > 0:
                             payment.earlier = self.payments[before["name"]]
@@ -180,7 +178,7 @@ class Life:
                             if returned > 0:
                                 self.take(payment.earlier, begin, returned, of_change=True, reaches=True)
             worths.append(worth)
-            stop, kept = self.stop(period, after, ends)
+            stop, kept = self.stop(period, after, ends, begins)
             change = changes.get(period["name"])
             if change is not None:
                 self.read_change(period, change, worth, payment, stop, kept)
@@ -192,6 +190,11 @@ class Life:
                 if back is not None:
                     self.take(payment, refund["at"], back, reaches=not self.net)
 
+    def remains(self, period, moment):
+        """Which share of its payment had not gone back by a moment."""
+        backs = [refund for refund in self.refunds_of(period["name"]) if refund["at"] <= moment]
+        return math.prod(1 - (self.fraction(refund, money(period.get("price"))) or 0) for refund in backs)
+
     def read_change(self, period, change, worth, before, stop, kept):
         """Another product for the rest of a period, which costs that part of its list price."""
         at, product, charged = change["at"], change["product"], money(change.get("price"))
@@ -199,13 +202,10 @@ class Life:
         rest = clamp(Fraction(period["end"] - at, period["end"] - period["start"]))
         old, price = worth, self.list_price(product)
         # The store sets off the whole unused part, however much of it went back, if it charges the change.
-        if charged is None:
-            for refund in self.refunds_of(period["name"]):
-                if refund["at"] <= at:
-                    old = (old[0] * (1 - (self.fraction(refund, money(period.get("price"))) or 0)), old[1])
-        if old[1] != price[1] and old[0] != 0:
+        remains = Fraction(1) if charged else self.remains(period, at)
+        if old[1] != price[1] and old[0] * remains != 0:
             old = self.list_price(period["product"])
-        left, due = old[0] * rest, price[0] * rest
+        left, due = old[0] * remains * rest, price[0] * rest
         payment.earlier = before
         payment.earlier_share = min(due, left) / old[0] if old[0] > 0 else Fraction(0)
         if left > due:
@@ -226,16 +226,27 @@ class Life:
     def is_replaced(self, period, other, ends):
         return other["start"] < period["end"] and other["start"] < self.over_since(period, ends)
 
-    def stop(self, period, after, ends):
+    def begins(self, periods, ends):
+        """When the credits of each period begin: once it is paid for, or with the period if another product took its place before."""
+        begins, after = {}, None
+        for period in reversed(periods):
+            begin = period.get("paid_at", period["start"])
+            if after is not None and self.is_replaced(period, after, ends) and begin >= begins[after["name"]]:
+                begin = period["start"]
+            begins[period["name"]] = begin
+            after = period
+        return begins
+
+    def stop(self, period, after, ends, begins):
         over = min(period["end"], self.over_since(period, ends))
         if after is None:
             return over, False
-        begin = after.get("paid_at", after["start"])
+        begin = begins[after["name"]]
         if self.is_replaced(period, after, ends):
             return begin, self.carries_over
-        # What is left of the period before counts until its renewal is paid for.
+        # What is left of the period before counts until its renewal is paid for, while there is access.
         if over == period["end"] == after["start"] and begin > over:
-            return begin, False
+            return min(begin, self.over_since(after, ends)), False
         return min(over, begin), False
 
     def give(self, period, allowance, payment, share, begin, stop, kept, trial, is_change):

@@ -31,30 +31,33 @@ extension CreditPlan {
             }
             let rest = new.isRest ? CreditPlan.rest(of: (new.periodStart, new.end), from: new.start) : .whole
             // A net charge is the rest after the whole unused part was set off, however much of it was refunded.
-            let stated = new.isNet && new.total != nil ? old.worth : old.worth(by: new.start)
+            func remainder(of money: Money) -> Money {
+                new.isNet && new.total != nil ? money : old.remainder(of: money, at: new.start)
+            }
+            let left = old.worth.map(remainder)
             let isNet = new.isNet && !new.isLine
             if isNet, let charge = new.charge, charge.amount.coefficient > 0,
-                let paid = stated.inCurrency(of: charge)
+                let paid = left.inCurrency(of: charge)
             {
                 setOff(paid, unused: unused, beforeNet: charge)
                 return
             }
             // A net charge of nothing does not show the worth of the product.
             guard let charged = isNet ? listed : new.charge ?? listed else { return }
-            var (paid, price) = (stated.inCurrency(of: charged), charged)
+            var (paid, whole, price) = (left.inCurrency(of: charged), old.worth, charged)
             if paid == nil, let listed, let oldListed = old.allowance?.price, oldListed.currency == listed.currency {
-                (paid, price) = (old.isRest ? nil : oldListed, listed)
+                (paid, whole, price) = (old.isRest ? nil : remainder(of: oldListed), oldListed, listed)
             }
             worth = price
-            guard let paid else { return }
-            setOff(paid, unused: unused, againstGross: price, rest: rest)
+            guard let paid, let whole else { return }
+            setOff(paid, of: whole, unused: unused, againstGross: price, rest: rest)
         }
 
         private mutating func carryOn(_ old: Tenure, _ unused: ExactFraction) {
             keepsCredits = true
             share = .none
             setOff = unused
-            worth = old.worth(by: old.start).flatMap { Amount($0)?.times(unused).money }
+            worth = old.worth.flatMap { Amount($0)?.times(unused).money }
         }
 
         private mutating func setOff(_ paid: Money, unused: ExactFraction, beforeNet charge: Money) {
@@ -65,14 +68,18 @@ extension CreditPlan {
             setOff = paid.amount.coefficient > 0 ? unused : .none
         }
 
-        /// - Parameter rest: which part of its price the new product costs, since it begins in the middle of a period.
+        /// - Parameters:
+        ///   - paid: the old payment, less the money that went back before.
+        ///   - whole: all of the old payment.
+        ///   - rest: which part of its price the new product costs, since it begins in the middle of a period.
         private mutating func setOff(
             _ paid: Money,
+            of whole: Money,
             unused: ExactFraction,
             againstGross price: Money,
             rest: ExactFraction
         ) {
-            guard let new = Amount(price), let old = Amount(paid), new.units > 0 else {
+            guard let new = Amount(price), let old = Amount(paid), let whole = Amount(whole), new.units > 0 else {
                 worth = price
                 return
             }
@@ -85,9 +92,9 @@ extension CreditPlan {
             if !unit.1, let price = Self.product(new.units, rest.numerator, times: isInStep ? 1 : unused.denominator),
                 let left = Self.product(old.units, unused.numerator, times: isInStep ? 1 : rest.denominator)
             {
-                weigh(price, left, wholeOfOld: old.units, unit: unit.0)
+                weigh(price, left, wholeOfOld: whole.units, unit: unit.0)
             } else {
-                weigh(new.times(rest).units, old.times(unused).units, wholeOfOld: old.units, unit: 1)
+                weigh(new.times(rest).units, old.times(unused).units, wholeOfOld: whole.units, unit: 1)
             }
         }
 
@@ -152,14 +159,12 @@ extension CreditPlan.Tenure {
         }
     }
 
-    /// Its worth, less the money that went back before a moment.
-    fileprivate func worth(by moment: Int64) -> Money? {
-        guard let worth else { return nil }
-        return refunds.reduce(worth) { worth, refund in
-            guard refund.at <= moment, let amount = CreditPlan.Amount(worth) else { return worth }
-            var left = amount
-            left.units -= amount.times(refund.share).units
-            return left.money ?? worth
+    /// An amount that it was paid for with, less the share that went back by a moment.
+    fileprivate func remainder(of money: Money, at moment: Int64) -> Money {
+        refunds.reduce(money) { money, refund in
+            guard refund.at <= moment, var left = CreditPlan.Amount(money) else { return money }
+            left.units -= left.times(refund.share).units
+            return left.money ?? money
         }
     }
 }
