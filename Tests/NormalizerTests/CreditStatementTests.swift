@@ -561,6 +561,16 @@ struct CreditStatementTests {
         for _ in 0..<16 { #expect(life.balance(policy, on: 21) == 200 + 125 + 200) }
     }
 
+    @Test(
+        "a change that is charged for the rest counts so, also where the store states the end some milliseconds apart"
+    )
+    func chargedForTheRestUntilNearlyTheSameEnd() {
+        var life = CreditLife(store: .playStore)
+        life.buy("basic", "GPA.1", from: 0, until: 30, for: 10)
+        life.buy("pro", "GPA.2", from: 15, until: 30.00001, for: 5, switching: .proratedCharge)
+        #expect(life.balance(on: 16) == 200 + 125)
+    }
+
     @Test("lineages that turn out to be linked are one purchase, and pay once")
     func links() {
         var life = CreditLife()

@@ -202,8 +202,11 @@ struct TenureReading {
         tenures[place].after = next
         // If it replaced several tenures, the one that began last is set off.
         if tenures[next].before.map({ $0 < place }) ?? true { tenures[next].before = place }
-        // Charged for the rest of the period alone, which then ends as planned.
-        if tenures[next].proration == .proratedCharge, tenures[place].end == tenures[next].end {
+        // Charged for the rest of the period alone, which then ends as planned, to within a minute.
+        let end = tenures[place].end
+        if tenures[next].proration == .proratedCharge,
+            (end.addingClamped(-Self.slack)...end.addingClamped(Self.slack)).contains(tenures[next].end)
+        {
             tenures[next].isRest = true
             tenures[next].isNet = true
             tenures[next].periodStart = tenures[place].periodStart
