@@ -48,9 +48,13 @@ extension Journal {
         init(from start: Date) { (began, through) = (start, start) }
 
         /// Begins again with an earlier time, so that what was sent since then is read.
-        mutating func begin(with start: Date) {
+        ///
+        /// - Parameter memory: from when on the provider remembers what it sent.
+        mutating func begin(with start: Date, of memory: Date) {
             guard began.map({ start < $0 }) ?? true else { return }
-            (began, through, window) = (start, min(start, through), nil)
+            // Without a known beginning, what the provider has forgotten may have been read.
+            let from = began == nil ? max(start, memory) : start
+            (began, through, window) = (start, min(from, through), nil)
         }
     }
 
@@ -87,12 +91,17 @@ extension Journal {
         let time = now()
         let name = "history/\(history.name)"
         var mark = try await checkpoint(of: name)
+        let memory = time.addingTimeInterval(-Double(history.reach.milliseconds) / 1000)
         var progress: Progress
         if let mark {
             progress = try Self.progress(mark)
-            if let start { progress.begin(with: min(start, time)) }
+            if let start { progress.begin(with: min(start, time), of: memory) }
+        } else if let start {
+            progress = Progress(from: min(start, time))
         } else {
-            progress = Progress(from: min(try await beginning(of: history, since: start, at: time), time))
+            // Time that the provider has forgotten is no gap here: the webhook was taking notifications in.
+            let first = try await firstNotification(by: history.provider).map { max($0, memory) }
+            progress = Progress(from: min(first ?? time, time))
         }
         var result = Backfill(history: history.name, through: progress.through)
         func note() async throws {
@@ -136,18 +145,6 @@ extension Journal {
             }
         }
         return result
-    }
-
-    /// Where to begin with a history that was never read.
-    private func beginning(
-        of history: some DeliveryHistory,
-        since start: Date?,
-        at time: Date
-    ) async throws(JournalError) -> Date {
-        if let start { return start }
-        // Time that the provider has forgotten is no gap here: the webhook was taking notifications in.
-        let earliest = time.addingTimeInterval(-Double(history.reach.milliseconds) / 1000)
-        return try await firstNotification(by: history.provider).map { max($0, earliest) } ?? time
     }
 
     /// When the provider first notified the journal of something; nil if it never did.

@@ -149,7 +149,9 @@ import Testing
         let mark = #"{"through":"2027-01-30T00:00:00.000Z"}"#
         #expect(try await journal.setCheckpoint(mark, of: "history/\(history.name)", after: nil))
         #expect(try await journal.backfill(from: history).deliveries < deliveries.count)
-        #expect(try await journal.backfill(from: history, since: StripeLife.start).deliveries == deliveries.count)
+        // Its beginning is not known: what Stripe has forgotten is no gap.
+        let report = try await journal.backfill(from: history, since: end.addingTimeInterval(-400 * 86_400))
+        #expect(report.deliveries == deliveries.count && report.gap == nil)
     }
 
     @Test("reads a second with more events than a page, and begins again where an event is no longer kept")
