@@ -56,6 +56,14 @@ private struct Refusal: Error {
     var reason: String
 }
 
+private struct AnyMember: CodingKey {
+    var stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
 extension DecodingError {
     fileprivate init(_ reason: String, at path: [any CodingKey]) {
         self = .dataCorrupted(
@@ -67,6 +75,20 @@ extension DecodingError {
 extension Decoder {
     /// Why this value is not read. The reason shows nothing of the value.
     package func refusal(_ reason: StaticString) -> DecodingError { DecodingError("\(reason)", at: codingPath) }
+
+    /// The members of an object that people write by hand. A misspelled optional member would have no effect, so an
+    /// unknown one is refused by its name.
+    package func closedContainer<Key: CodingKey & CaseIterable>(
+        keyedBy type: Key.Type
+    ) throws -> KeyedDecodingContainer<Key> {
+        if let unknown = try container(keyedBy: AnyMember.self).allKeys.first(where: {
+            Key(stringValue: $0.stringValue) == nil
+        }) {
+            let known = Key.allCases.map(\.stringValue).sorted().joined(separator: ", ")
+            throw DecodingError("unknown; known are \(known)", at: codingPath + [unknown])
+        }
+        return try container(keyedBy: type)
+    }
 
     /// Reads a value again that was stored as received. A caller that decodes expects a `DecodingError`, whatever the
     /// reader throws.

@@ -59,14 +59,16 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
         self.owes = owes
     }
 
-    private enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
         case allowances, rounding, owes
         case carriesOver = "carries_over"
     }
 
     /// Reads the JSON of a policy. Absent members have the values that ``init(_:rounding:carriesOver:owes:)`` gives them.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` for an unknown member, such as a misspelled one.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
         allowances = try container.decode([String: Allowance].self, forKey: .allowances)
         rounding = try container.decodeIfPresent(Rounding.self, forKey: .rounding) ?? .down
         carriesOver = try container.decodeIfPresent(Bool.self, forKey: .carriesOver) ?? true
@@ -82,7 +84,7 @@ extension CreditPolicy {
 }
 
 extension CreditPolicy.Allowance {
-    private enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
         case credits, price, every
         case trialCredits = "trial_credits"
         case familySharedCredits = "family_shared_credits"
@@ -94,9 +96,9 @@ extension CreditPolicy.Allowance {
 
     /// Reads an allowance. `every` is `"day"`, `"week"`, `"month"`, `"quarter"`, `"year"`, or an object with `months` and `days`.
     ///
-    /// - Throws: `DecodingError.dataCorrupted` for a duration that does not lead forward.
+    /// - Throws: `DecodingError.dataCorrupted` for a duration that does not lead forward, and for an unknown member.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
         credits = try container.decode(Int64.self, forKey: .credits)
         trialCredits = try container.decodeIfPresent(Int64.self, forKey: .trialCredits)
         familySharedCredits = try container.decodeIfPresent(Int64.self, forKey: .familySharedCredits)

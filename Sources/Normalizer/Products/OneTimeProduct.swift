@@ -28,6 +28,18 @@ extension ProductCatalog {
             self.type = type
             self.duration = duration
         }
+
+        private enum CodingKeys: String, CodingKey, CaseIterable { case id, type, duration }
+
+        /// Reads a product.
+        ///
+        /// - Throws: `DecodingError.dataCorrupted` for an unknown member. A misspelled `duration` would give access for good.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
+            id = try container.decode(String.self, forKey: .id)
+            type = try container.decode(LifecycleEvent.OneTimePurchase.ProductType.self, forKey: .type)
+            duration = try container.decodeIfPresent(CalendarDuration.self, forKey: .duration)
+        }
     }
 
     /// The product of a one-time purchase: by its purchase option, else by its id alone, else by ``unlisted``.

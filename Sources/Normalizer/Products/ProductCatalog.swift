@@ -21,6 +21,19 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
             self.level = level
             self.duration = duration
         }
+
+        private enum CodingKeys: String, CodingKey, CaseIterable { case id, group, level, duration }
+
+        /// Reads a product.
+        ///
+        /// - Throws: `DecodingError.dataCorrupted` for an unknown member.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
+            id = try container.decode(String.self, forKey: .id)
+            group = try container.decode(String.self, forKey: .group)
+            level = try container.decode(Int.self, forKey: .level)
+            duration = try container.decode(CalendarDuration.self, forKey: .duration)
+        }
     }
 
     /// The products that renew, by id.
@@ -58,18 +71,20 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
         return products.values.filter { $0.id != id && groups.contains($0.group) }.map(\.id).sorted()
     }
 
-    private enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
         case products, unlisted
         case oneTimeProducts = "one_time_products"
     }
 
     /// Reads `{"products":[…],"one_time_products":[…],"unlisted":…}`, or the list of products alone.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` for an unknown member, such as a misspelled one.
     public init(from decoder: any Decoder) throws {
-        if let products = try? decoder.singleValueContainer().decode([Product].self) {
-            self.init(products)
+        if (try? decoder.unkeyedContainer()) != nil {
+            self.init(try decoder.singleValueContainer().decode([Product].self))
             return
         }
-        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
         self.init(
             try container.decodeIfPresent([Product].self, forKey: .products) ?? [],
             oneTimeProducts: try container.decodeIfPresent([OneTimeProduct].self, forKey: .oneTimeProducts) ?? [],
@@ -105,6 +120,17 @@ public struct CalendarDuration: Hashable, Sendable, Codable {
     public init(months: Int = 0, days: Int = 0) {
         self.months = months
         self.days = days
+    }
+
+    private enum CodingKeys: String, CodingKey, CaseIterable { case months, days }
+
+    /// Reads `{"months":1,"days":0}`.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` for an unknown member, such as `weeks`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
+        months = try container.decode(Int.self, forKey: .months)
+        days = try container.decode(Int.self, forKey: .days)
     }
 
     /// Seven days.
