@@ -72,5 +72,8 @@ public struct AppStoreServerError: Error, Sendable {
 
 extension AppStoreServerError: CustomStringConvertible {
     /// `code: message (Apple's number)`
-    public var description: String { "\(code): \(message)" + (number.map { " (errorCode \($0))" } ?? "") }
+    public var description: String { "\(code): \(details)" }
+
+    /// `message (Apple's number)`
+    var details: String { message + (number.map { " (errorCode \($0))" } ?? "") }
 }

@@ -81,7 +81,7 @@ extension AppStoreServerClient {
             case .unauthorized: return result(.refused, error.message)
             case .notFound where error.number == 4_040_007:
                 return result(.noURL, "set a URL for App Store Server Notifications in App Store Connect")
-            default: return result(.unavailable, error.description)
+            default: return result(.unavailable, error.details)
             }
         }
         for _ in 0..<max(attempts, 1) {

@@ -39,7 +39,7 @@ struct ChaosCommand: AsyncParsableCommand {
         let simulators = try options.simulators()
         var played = 0
         for story in stories {
-            for simulator in simulators where story.absence(at: simulator.provider) == nil {
+            for simulator in simulators where simulator.absence(of: story) == nil {
                 let chaos = try await Chaos(story, by: simulator, from: options.start.date)
                 let name = "\(story.id) at \(simulator.provider.rawValue)"
                 do {
@@ -57,8 +57,9 @@ struct ChaosCommand: AsyncParsableCommand {
             }
         }
         guard played > 0 else {
-            let absence = try options.providers.first.flatMap { stories.first?.absence(at: $0) }
-            throw ValidationError("the provider has no such story: \(absence ?? "")")
+            throw ValidationError(
+                stories.flatMap { story in simulators.compactMap { $0.refusal(of: story) } }.joined(separator: "\n")
+            )
         }
     }
 

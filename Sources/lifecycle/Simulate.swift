@@ -98,8 +98,7 @@ struct Simulate: AsyncParsableCommand {
         if list { return try StandardOutput.write(StoryTable(CustomerStory.all).text) }
         guard let story = try story.map(StoryOptions.story) else { return }
         let simulators = try options.simulators(audience: audience ?? post).filter { simulator in
-            guard let absence = simulator.absence(of: story) else { return true }
-            let message = "\(simulator.provider.rawValue) has no \(story.id): \(absence)"
+            guard let message = simulator.refusal(of: story) else { return true }
             guard options.provider == nil else { throw ValidationError(message) }
             StandardError.write(message)
             return false

@@ -96,4 +96,11 @@ struct StoryOptions: ParsableArguments {
         return story
     }
 }
+
+extension StorySimulator {
+    /// Why it cannot play a story, in a sentence; nil if it can.
+    func refusal(of story: CustomerStory) -> String? {
+        absence(of: story).map { "\(provider.rawValue) cannot play \(story.id): \($0)" }
+    }
+}
 #endif

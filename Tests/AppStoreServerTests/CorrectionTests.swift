@@ -199,6 +199,15 @@ import Testing
         #expect(preflight.isPassed)
     }
 
+    @Test("says once that Apple could not be asked")
+    func unavailable() async throws {
+        let world = try World()
+        world.transport.on(.any, respond: HTTPTransportResponse(status: 503))
+        let preflight = await (try world.client()).preflight()
+        #expect(preflight.results.map(\.finding) == [.unavailable, .unavailable])
+        #expect(preflight.results.map(\.advice) == ["status 503", "status 503"])
+    }
+
     @Test("distinguishes a missing URL, an unreleased app and wrong credentials")
     func troubles() async throws {
         let world = try World()

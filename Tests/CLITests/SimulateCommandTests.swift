@@ -77,6 +77,19 @@ struct SimulateCommandTests {
         #expect(!run.errors.isEmpty)
     }
 
+    @Test(
+        "says in one sentence why a provider cannot play a story",
+        arguments: [
+            (["simulate", "pause", "--provider", "apple", "--out", "/nowhere"], "apple"),
+            (["chaos", "pause", "--provider", "apple"], "apple"),
+            (["chaos", "pause", "--provider", "revenuecat", "--store", "app_store"], "revenuecat"),
+        ]
+    )
+    func absence(_ arguments: [String], at provider: String) throws {
+        let errors = try CommandLineRun(arguments).errors
+        #expect(errors.hasPrefix("Error: \(provider) cannot play pause: subscriptions cannot be paused\n"), "\(errors)")
+    }
+
     /// The received requests, with their answers.
     private final class Inbox: Sendable {
         private let requests = Locked([LoopbackServer.Request]())

@@ -26,10 +26,7 @@ extension RevenueCatSimulator: StorySimulator {
     public func absence(of story: CustomerStory) -> String? {
         story.absence(at: .revenuecat)
             ?? store.flatMap { store in
-                story.steps.lazy.compactMap { step in
-                    Self.absence(of: step.act, relayedFrom: store).map { "\(step.act.name): \($0)" }
-                }
-                .first
+                story.steps.lazy.compactMap { Self.absence(of: $0.act, relayedFrom: store) }.first
             }
     }
 

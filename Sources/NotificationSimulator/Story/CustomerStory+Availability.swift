@@ -6,10 +6,7 @@ extension CustomerStory {
 
     /// The reason that a provider cannot play this story; nil if it can.
     public func absence(at provider: Provider) -> String? {
-        for step in steps {
-            if let absence = step.act.absence(at: provider) { return "\(step.act.name): \(absence)" }
-        }
-        return nil
+        steps.lazy.compactMap { $0.act.absence(at: provider) }.first
     }
 
     /// True if an act that only Google Play has makes it a story of Google Play, even if a relay reports it.
