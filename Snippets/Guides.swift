@@ -1,5 +1,6 @@
 // The code that the guides show.
 
+import AppStoreServer
 import AppleJWS
 import Foundation
 import GooglePubSub
@@ -18,6 +19,17 @@ func start(stripeSecret: String) async throws -> (Journal, StripeAdapter) {
     let journal = Journal(try await SQLiteJournalStorage(path: "billing.sqlite"), now: { Date() })
     // snippet.hide
     return (journal, stripe)
+}
+
+func end(_ serve: () async throws -> Void) async throws {
+    // snippet.show
+    do {
+        try await serve()
+    } catch let error as ConfigurationError {
+        FileHandle.standardError.write(Data("configuration: \(error)\n".utf8))
+        exit(78)
+    }
+    // snippet.hide
 }
 
 func handle(
@@ -91,12 +103,34 @@ func spend(_ userID: String, _ journal: Journal) async throws -> Bool {
     return after != nil
 }
 
-func work(_ stripe: StripeAdapter, _ delivery: Delivery, _ journal: Journal) async throws -> Int {
+func list(_ apple: AppleAdapter, _ appStore: AppStoreServerClient, _ stripe: StripeAdapter) {
+    // snippet.show
+    let adapters: [String: any ProviderAdapter] = ["apple": apple, "stripe": stripe]
+    let sources: [any LineageQuestions] = [appStore, stripe]
+    var histories: [any DeliveryHistory] = [appStore.history(in: .production)]
+    if let events = stripe.history() { histories.append(events) }
+    // snippet.hide
+    print(adapters.count, sources.count, histories.count)
+}
+
+func accept(_ stripe: StripeAdapter, _ delivery: Delivery, _ journal: Journal) async -> Int {
     // snippet.show
     let answer = await journal.accept(delivery, with: stripe)
-    while try await journal.work(with: ["stripe": stripe]) > 0 {}
-    // snippet.hide
     return answer.status
+    // snippet.hide
+}
+
+func work(_ adapters: [String: any ProviderAdapter], _ journal: Journal) async throws {
+    // snippet.show
+    while !Task.isCancelled {
+        do {
+            if try await journal.work(with: adapters) > 0 { continue }
+        } catch {
+            print("work: \(error)")
+        }
+        try await Task.sleep(for: .seconds(1))
+    }
+    // snippet.hide
 }
 
 func catchUp(_ history: some DeliveryHistory, _ journal: Journal) async throws {
