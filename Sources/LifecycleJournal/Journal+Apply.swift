@@ -189,7 +189,7 @@ extension Journal {
 public struct JournalUpdate: Sendable {
     /// The events with their dispositions, in the result's order; empty if the whole result was known.
     public internal(set) var applied: [AppliedEvent] = []
-    /// The events that had not been reported before.
+    /// The events that were stored for the first time, news or not.
     public internal(set) var newEvents: Set<EventID> = []
     /// How many lines the log has more.
     var newLines = 0

@@ -18,7 +18,7 @@ extension Journal {
         public var pages = 0
         /// How many deliveries there were on them.
         public var deliveries = 0
-        /// How many events were not known before.
+        /// How many events were stored for the first time. Not each is news: a `duplicate` reports a known fact under another id.
         public var newEvents = 0
         /// How many deliveries could not be read, or were not proven. Those that the webhook would have brought into quarantine are
         /// there now.

@@ -16,7 +16,7 @@ extension Journal {
         public var unusable = 0
         /// How many were asked as often as is of use, and are given up. Look at them by hand: ``Journal/exhaustedQuestions(limit:)``.
         public var exhausted = 0
-        /// How many events were not known before.
+        /// How many events were stored for the first time. Not each is news: a `duplicate` reports a known fact under another id.
         public var newEvents = 0
         /// How many deliveries left the quarantine.
         public var replayed = 0

@@ -36,7 +36,7 @@ public struct DeliveryObservation: Sendable {
     public var error: DeliveryError.Code?
     /// The error in words, fit for a log: the expectation and the difference. Nil if the delivery was accepted.
     public var message: String?
-    /// How many events were new.
+    /// How many events were stored for the first time, news or not.
     public var newEvents = 0
     /// How many events were known by their id.
     public var knownEvents = 0
