@@ -1,4 +1,5 @@
 import Foundation
+import Normalizer
 import Testing
 
 @Suite("README")
@@ -50,6 +51,18 @@ struct ReadmeTests {
         #expect(shown.filter { !compiled.contains($0) } == [])
     }
 
+    @Test(
+        "A policy that a page shows can be read",
+        arguments: ["Sources/LifecycleJournal/LifecycleJournal.docc/Credits.md", "Gateway/README.md"]
+    )
+    func policies(_ page: String) throws {
+        let shown = try blocks(lines(page)[...], of: "json").filter { $0.first?.hasPrefix(#"{"allowances""#) == true }
+        #expect(shown.count == 1)
+        for policy in shown {
+            _ = try CanonicalJSON.value(CreditPolicy.self, from: Array(policy.joined(separator: "\n").utf8))
+        }
+    }
+
     private func snippets() throws -> Set<[String]> {
         let folder = Self.root.appendingPathComponent("Snippets").path
         return Set(
@@ -57,8 +70,8 @@ struct ReadmeTests {
         )
     }
 
-    private func blocks(_ lines: ArraySlice<String>) -> [[String]] {
-        lines.split(separator: "```swift", omittingEmptySubsequences: false).dropFirst().map {
+    private func blocks(_ lines: ArraySlice<String>, of language: String = "swift") -> [[String]] {
+        lines.split(separator: "```\(language)", omittingEmptySubsequences: false).dropFirst().map {
             Array($0.prefix { $0 != "```" })
         }
     }
