@@ -1,10 +1,12 @@
 import Configuration
 import Foundation
 @testable import Gateway
+import GooglePubSub
 import HTTPTransport
 import HTTPTypes
 import Hummingbird
 import LifecycleJournal
+import Logging
 import Normalizer
 import NormalizerTesting
 import NotificationSimulator
@@ -221,21 +223,47 @@ import Testing
         let genuine = try signed(bench.apple)
         let forged = try signed(try AppleSimulator(seed: "attacker"))
         try await RouterClient.with(gateway.router) { client in
-            func post(_ transaction: String) async throws -> HTTPResponse.Status {
-                let body = #"{"account":"42","account_source":"app_user_id","signed_transaction":"\#(transaction)"}"#
-                return try await client.executeRequest(
-                    uri: "/v1/uploads/apple",
-                    method: .post,
-                    headers: bearer(Bench.adminToken),
-                    body: ByteBuffer(string: body)
-                )
-                .status
+            func post(_ transaction: String, by account: String = "42") async throws -> RouterClient.Answer {
+                let body =
+                    #"{"account":"\#(account)","account_source":"app_user_id","signed_transaction":"\#(transaction)"}"#
+                return try await client.post("/v1/uploads/apple", body)
             }
-            #expect(try await post(forged) == .unprocessableContent)
-            #expect(try await post("") == .badRequest)
-            #expect(try await post(genuine) == .ok)
-            let access = try await client.get("/v1/access?account=42")
+            #expect(try await post(forged).status == .unprocessableContent)
+            #expect(try await post("").status == .badRequest)
+            #expect(try await post(genuine).status == .ok)
+            // It has another owner, who is not named. To the owner it is no news.
+            let refused = try await post(genuine, by: "43")
+            #expect(refused.status == .conflict)
+            #expect(!refused.text.contains("42"))
+            let repeated = try await post(genuine)
+            #expect(repeated.status == .ok)
+            #expect(!repeated.text.contains("applied"))
+            let access = try await client.get("/v1/access?account=42&source=app_user_id")
             #expect(access.text.contains(#""access":"granted""#))
+        }
+    }
+
+    @Test("an upload of a purchase that the store does not know is not one without news")
+    func goneUpload() async throws {
+        let stub = StubTransport()
+        stub.on(.any, respond: HTTPTransportResponse(status: 404))
+        let adapter = try GooglePlayAdapter(
+            GooglePlayAdapter.Configuration(
+                packageNames: ["com.example.app"],
+                subscriptions: ["projects/example/subscriptions/play"],
+                push: nil
+            ),
+            keys: nil,
+            api: try PlayDeveloperAPI(transport: stub, tokens: FixedAccessToken(SecretBytes("token")))
+        )
+        var configuration = try GatewayConfiguration(Bench().settings())
+        configuration.sources.append(Source("play", adapter))
+        let gateway = try await Gateway(configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await RouterClient.with(gateway.router) { client in
+            let body = #"{"purchase_token":"made-up","package_name":"com.example.app"}"#
+            let answer = try await client.post("/v1/uploads/play", body)
+            #expect(answer.status == .unprocessableContent)
+            #expect(answer.text.contains("purchase_gone"))
         }
     }
 

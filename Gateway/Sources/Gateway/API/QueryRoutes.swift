@@ -109,7 +109,15 @@ struct QueryRoutes: Sendable {
     private func upload(_ upload: Upload, to source: Source) async throws -> Response {
         let account = try upload.account.map { try Self.account($0, upload.accountSource) }
         do {
-            return try Self.json(try await journal.upload(try await source.receive(upload, at: now()), by: account))
+            let result = try await source.receive(upload, at: now())
+            if result.statements.isEmpty, let reason = result.noChange?.reason, reason == .purchaseGone {
+                throw HTTPError(.unprocessableContent, message: "the upload was not taken: \(reason.rawValue)")
+            }
+            let applied = try await journal.upload(result, by: account)
+            guard let account, try await !isOwned(result.lineages, by: account) else {
+                return try Self.json(applied)
+            }
+            throw HTTPError(.conflict, message: "the purchase belongs to another account")
         } catch let error as DeliveryError {
             // 422 and not 401, which would be about the caller's token.
             throw HTTPError(
@@ -118,6 +126,16 @@ struct QueryRoutes: Sendable {
                 message: "the upload was not taken: \(error.code.rawValue)"
             )
         }
+    }
+
+    /// True if one of the purchases belongs to an account, or if there is none.
+    private func isOwned(_ lineages: [SubscriptionID], by owner: Account) async throws -> Bool {
+        let account = Account.Identifier(owner.id, owner.source)
+        let ledger = try await journal.ledger(of: [account])
+        return lineages.isEmpty
+            || lineages.contains { lineage in
+                ledger.states(of: [account], in: lineage.environment).contains { $0.lineages.contains(lineage) }
+            }
     }
 
     private static func account(_ id: String, _ source: String?) throws -> Account {
