@@ -60,9 +60,9 @@ import Testing
     @Test(
         "answers nothing but hooks and health without a token that has the scope",
         arguments: [
-            "/v1/access?account=a", "/v1/subscriptions?account=a", "/v1/explain?account=a", "/v1/events", "/v1/due",
-            "/metrics",
-            "/", "/v1/quarantine", "/v1/dead-letters", "/v1/accounts/export?account=a",
+            "/v1/access?account=a&source=metadata", "/v1/subscriptions?account=a&source=metadata",
+            "/v1/explain?account=a&source=metadata", "/v1/events", "/v1/due", "/metrics", "/", "/v1/quarantine",
+            "/v1/dead-letters", "/v1/accounts/export?account=a&source=metadata",
         ]
     )
     func tokens(_ uri: String) async throws {

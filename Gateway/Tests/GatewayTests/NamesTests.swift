@@ -12,11 +12,11 @@ import Testing
 
 @Suite("Names in requests and settings") struct NamesTests {
     @Test(
-        "that are unknown are refused with the known ones, and not answered as no access",
+        "that are unknown or missing are refused with the known ones, and not answered as no access",
         arguments: [
             "/v1/access?account=42&source=appel", "/v1/subscriptions?account=42&source=App_user_id",
             "/v1/explain?account=42&source=", "/v1/credits?account=42&source=apple",
-            "/v1/accounts/export?account=42&source=user_id",
+            "/v1/accounts/export?account=42&source=user_id", "/v1/access?account=42",
         ]
     )
     func source(_ uri: String) async throws {
@@ -37,7 +37,7 @@ import Testing
     func parameter(_ query: String, names: String) async throws {
         let gateway = try await Bench().gateway()
         try await RouterClient.with(gateway.router) { client in
-            let answer = try await client.get("/v1/access?account=42&\(query)")
+            let answer = try await client.get("/v1/access?account=42&source=app_user_id&\(query)")
             #expect(answer.status == .badRequest)
             #expect(answer.text.contains(names))
         }
@@ -47,6 +47,9 @@ import Testing
         "in bodies",
         arguments: [
             ("/v1/claims", #"{"subscription":"app_store/production/1","account":"42","account_source":"appel"}"#),
+            ("/v1/claims", #"{"subscription":"app_store/production/1","account":"42"}"#),
+            ("/v1/uploads/apple", #"{"account":"42","signed_transaction":"x"}"#),
+            ("/v1/credits/uses", #"{"id":"1","credits":1,"account":"42"}"#),
             ("/v1/uploads/apple", #"{"account":"42","account_source":"appel","signed_transaction":"x"}"#),
             ("/v1/credits/uses", #"{"id":"1","credits":1,"account":"42","account_source":"appel"}"#),
         ]

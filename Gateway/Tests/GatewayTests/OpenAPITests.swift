@@ -73,7 +73,7 @@ import Testing
             for call in operations.keys {
                 let address = call.replacing("{source}", with: "apple").replacing("{id}", with: "unknown")
                     .replacing("{kind}", with: "refund_review").replacing("{action}", with: "replay")
-                try await check(call, at: address + "?account=42", "{}", with: client)
+                try await check(call, at: address + "?account=42&source=app_user_id", "{}", with: client)
                 try await check(call, at: address, "", token: "", with: client)
             }
         }
@@ -108,7 +108,11 @@ import Testing
             let claim = #"{"subscription":"\#(lineage)","account":"42","account_source":"app_account_token"}"#
             _ = try await ask("POST /v1/claims", nil, claim)
             _ = try await ask("POST /v1/uploads/{source}", "POST /v1/uploads/apple", try upload)
-            _ = try await ask("POST /v1/credits/uses", nil, #"{"id":"job","credits":30,"account":"43"}"#)
+            _ = try await ask(
+                "POST /v1/credits/uses",
+                nil,
+                #"{"id":"job","credits":30,"account":"43","account_source":"app_user_id"}"#
+            )
             let names = Set(events.compactMap { $0["account"] }).map {
                 ($0["id"]?.string ?? "", $0["source"]?.string ?? "")
             }
@@ -122,7 +126,7 @@ import Testing
                 }
                 _ = try await ask("GET /v1/accounts/export", "GET /v1/accounts/export\(question)")
             }
-            _ = try await ask("DELETE /v1/accounts", "DELETE /v1/accounts?account=43")
+            _ = try await ask("DELETE /v1/accounts", "DELETE /v1/accounts?account=43&source=app_user_id")
 
             try await leaveWork()
             let quarantined = try await ask("GET /v1/quarantine").first?.array
@@ -190,7 +194,7 @@ import Testing
         get throws {
             let transaction = try bench.transaction(account: nil)
             let signed = String(decoding: try bench.apple.signed(transaction, at: Bench.now), as: UTF8.self)
-            return #"{"account":"43","signed_transaction":"\#(signed)"}"#
+            return #"{"account":"43","account_source":"app_user_id","signed_transaction":"\#(signed)"}"#
         }
     }
 

@@ -2,14 +2,15 @@ import Hummingbird
 import Normalizer
 
 extension Account.Source {
-    /// The source with a name.
+    /// The source that a member of a request names.
     ///
-    /// - Throws: `HTTPError` with 400 and the known names. Under a misspelled source no account has anything, which would
-    ///   look like no access.
-    static func named(_ name: String) throws(HTTPError) -> Account.Source {
+    /// - Throws: `HTTPError` with 400 and the known names. Under another source no account has anything, which would look like
+    ///   no access. So a missing one is not guessed.
+    static func named(_ name: String?, in member: String) throws(HTTPError) -> Account.Source {
         guard let source = known.first(where: { $0.rawValue == name }) else {
             let names = known.map(\.rawValue).joined(separator: ", ")
-            throw HTTPError(.badRequest, message: "no account source has this name; the names are \(names)")
+            let problem = name == nil ? "\(member) is missing" : "no account source has this name"
+            throw HTTPError(.badRequest, message: "\(problem); the names are \(names)")
         }
         return source
     }

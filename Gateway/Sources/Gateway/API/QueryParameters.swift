@@ -36,7 +36,7 @@ struct Question {
                 message: "the parameters are \(Self.names.sorted().joined(separator: ", "))"
             )
         }
-        account = Account.Identifier(id, try parameters["source"].map(Account.Source.named) ?? .appUserID)
+        account = Account.Identifier(id, try .named(parameters["source"], in: "source"))
         environment = try parameters["environment"].map(StoreEnvironment.named) ?? .production
         time = try parameters["at"].map(Self.time) ?? now
     }

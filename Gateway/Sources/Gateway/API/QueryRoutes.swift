@@ -140,7 +140,7 @@ struct QueryRoutes: Sendable {
 
     private static func account(_ id: String, _ source: String?) throws -> Account {
         guard !id.isEmpty else { throw HTTPError(.badRequest, message: "account is empty") }
-        return Account(id, try source.map(Account.Source.named) ?? .appUserID)
+        return Account(id, try .named(source, in: "account_source"))
     }
 
     private func addAdministration(to api: RouterGroup<BasicRequestContext>) {
@@ -305,7 +305,7 @@ private struct Claim: RequestBody {
 
     var subscription: String
     var account: String
-    var accountSource: String
+    var accountSource: String?
 
     enum CodingKeys: String, CodingKey, CaseIterable {
         case subscription, account
