@@ -29,7 +29,7 @@ extension Journal {
     ///   - environment: production or sandbox, which never mix.
     ///   - time: the time of the use.
     /// - Returns: the statement after the use; nil if there are fewer credits, and none was used.
-    /// - Throws: ``JournalError``.
+    /// - Throws: ``JournalError``, with ``JournalError/Code/idTaken`` if the id names a use of another number of credits.
     public func use(
         _ credits: Int64,
         id: String,
@@ -47,8 +47,11 @@ extension Journal {
             let stored = try await Self.uses(of: states, accounts, transaction)
             let statement = CreditStatement(of: states, under: policy, uses: stored, at: time)
             // Also where the purchase that it came from has moved to another account since.
-            let mark = JournalRecord(key: JournalKey.text("id", id), order: time.milliseconds)
-            guard try await transaction.record(mark.key, in: .use) == nil else { return statement }
+            let mark = try Mark(credits: credits).record(of: id, at: time)
+            if let known = try await transaction.record(mark.key, in: .use) {
+                try Mark(credits: credits).check(known)
+                return statement
+            }
             guard let uses = statement.uses(of: credits, id: id) else { return nil }
             guard try await transaction.insert(mark, into: .use) else { throw Conflict() }
             for use in uses { try await Self.insert(use, accounts, transaction) }
@@ -61,7 +64,7 @@ extension Journal {
     /// Gives an account credits that last until they are used, once for each id: for a job that failed, or as a present.
     ///
     /// - Returns: true if they were given now, and not before.
-    /// - Throws: ``JournalError``.
+    /// - Throws: ``JournalError``, with ``JournalError/Code/idTaken`` if the id names a use, or a gift of another number.
     @discardableResult
     public func give(
         _ credits: Int64,
@@ -73,10 +76,37 @@ extension Journal {
             throw JournalError(.invalidArgument, "a gift needs an id and 1 or more credits")
         }
         return try await write { transaction in
-            let mark = JournalRecord(key: JournalKey.text("id", id), order: time.milliseconds)
-            guard try await transaction.insert(mark, into: .use) else { return false }
+            let mark = try Mark(credits: 0 - credits).record(of: id, at: time)
+            if let known = try await transaction.record(mark.key, in: .use) {
+                try Mark(credits: 0 - credits).check(known)
+                return false
+            }
+            guard try await transaction.insert(mark, into: .use) else { throw Conflict() }
             try await Self.insert(CreditUse(id: id, credits: 0 - credits, at: time), [account], transaction)
             return true
+        }
+    }
+
+    /// The number of credits that an id stands for. It names no account, so an erasure leaves it, and the id stays taken.
+    private struct Mark: Codable {
+        /// Negative for a gift.
+        var credits: Int64
+
+        func record(of id: String, at time: Date) throws -> JournalRecord {
+            JournalRecord(
+                key: JournalKey.text("id", id),
+                order: time.milliseconds,
+                body: try CanonicalJSON.bytes(self)
+            )
+        }
+
+        /// A second use under the id of another would be work that costs nothing. A mark of an earlier version has no number.
+        func check(_ record: JournalRecord) throws {
+            guard !record.body.isEmpty else { return }
+            let known: Mark = try CanonicalJSON.value(from: record.body)
+            guard known.credits == credits else {
+                throw JournalError(.idTaken, "the id names another number of credits: use a new id for each use")
+            }
         }
     }
 

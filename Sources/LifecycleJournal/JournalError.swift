@@ -26,6 +26,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
         public static let configuration: Code = "configuration"
         /// The call itself makes no sense, such as a use of fewer than no credits.
         public static let invalidArgument: Code = "invalid_argument"
+        /// The id names another use or gift of credits. Nothing was used or given.
+        public static let idTaken: Code = "id_taken"
     }
 
     /// The cause.

@@ -492,6 +492,18 @@ struct JournalTests {
         #expect(try await journals[1].use(11, id: "more", of: [account], under: policy, at: moment) == nil)
         for _ in 0..<2 { try await journals[0].give(5, id: "sorry", to: account, at: moment) }
         #expect(try await journals[0].credits(of: [account], under: policy, at: moment).balance == 15)
+        // An id that names something else would give work away.
+        for (id, credits) in [("job 0", 31), ("sorry", 5), ("sorry", -5)] as [(String, Int64)] {
+            let use = await #expect(throws: JournalError.self) {
+                try await journals[1].use(abs(credits), id: id, of: [account], under: policy, at: moment)
+            }
+            #expect(use?.code == .idTaken)
+        }
+        let gift = await #expect(throws: JournalError.self) {
+            try await journals[1].give(6, id: "sorry", to: account, at: moment)
+        }
+        #expect(gift?.code == .idTaken)
+        #expect(try await journals[0].credits(of: [account], under: policy, at: moment).balance == 15)
     }
 
     @Test("A claim binds a purchase, and a checkpoint moves for one reader alone")

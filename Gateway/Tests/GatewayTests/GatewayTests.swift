@@ -292,6 +292,7 @@ import Testing
                 #expect(status == .ok)
                 #expect(statement.contains(#""balance":70"#))
             }
+            #expect(try await use("job", 31).0 == .conflict)
             #expect(try await use("other", 71).0 == .conflict)
             #expect(try await use("other", -1).0 == .badRequest)
             let page = try await client.get("/?q=\(Self.account)")

@@ -24,6 +24,7 @@ struct FailureMiddleware: RouterMiddleware {
                     message: "the database cannot be used now: \(error.code)"
                 )
             case .invalidArgument: throw HTTPError(.badRequest, message: error.message)
+            case .idTaken: throw HTTPError(.conflict, message: error.message)
             default: throw HTTPError(.internalServerError, message: "the database: \(error.code)")
             }
         } catch let error as any HTTPResponseError {
