@@ -176,6 +176,16 @@ struct AdapterTests {
         #expect(status(Delivery(headers: [:], body: Self.renewal.body, receivedAt: Self.now)) == 401)
     }
 
+    @Test("an environment that is not configured is named, unless it is a text of the payload's own")
+    func otherEnvironment() throws {
+        let adapter = try Self.adapter { $0.environments = [.production] }
+        for (stated, named) in [("SANDBOX", "sandbox"), ("42 Main Street", "of another name")] {
+            let delivery = try Self.delivery(Self.renewal.with(["environment": .string(stated)]).body)
+            let error = #expect(throws: DeliveryError.self) { try adapter.authenticate(delivery) }
+            #expect(error?.message == "webhook is of an environment that is not configured: \(named)")
+        }
+    }
+
     @Test("what to ask for, after which webhook")
     func hints() throws {
         let adapter = try Self.adapter()

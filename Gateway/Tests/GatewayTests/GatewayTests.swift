@@ -135,6 +135,19 @@ import Testing
                 changes: ["source.shop.completes_snapshots": true],
                 setting: "source.shop.completes_snapshots"
             ),
+            Mistake(
+                testDescription: "unknown environment of Apple",
+                changes: ["source.apple.environments": .init(.stringArray(["prod"]), isSecret: false)],
+                setting: "source.apple.environments"
+            ),
+            Mistake(
+                testDescription: "unknown environment of RevenueCat",
+                changes: [
+                    "source.shop.provider": "revenuecat",
+                    "source.shop.environments": .init(.stringArray(["production", "prod"]), isSecret: false),
+                ],
+                setting: "source.shop.environments"
+            ),
             Mistake(testDescription: "database", changes: ["database.url": "mysql://x"], setting: "database.url"),
             Mistake(
                 testDescription: "news without secret",

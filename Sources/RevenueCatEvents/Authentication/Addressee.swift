@@ -8,10 +8,12 @@ extension RevenueCatAdapter {
             if let environment = webhook.event.environment {
                 // Open values compare as text; octets decide here.
                 let stated = environment.canonical.rawValue
+                // Another text is the payload's own, which no message shows.
+                let name = [.production, .sandbox].contains(environment) ? stated : "of another name"
                 guard expected.contains(where: { $0.rawValue.hasOctets(of: stated) }) else {
                     throw DeliveryError(
                         .misdirected,
-                        "webhook is of an environment that is not configured",
+                        "webhook is of an environment that is not configured: \(name)",
                         isAuthentic: true
                     )
                 }

@@ -118,6 +118,19 @@ package struct Source: Sendable {
             return values
         }
 
+        /// The environments that the source takes; nil if the setting is missing.
+        func environments() throws -> [StoreEnvironment]? {
+            try reader.stringArray(forKey: "environments").map { names in
+                let known: [StoreEnvironment] = [.production, .sandbox]
+                let environments = names.compactMap { name in known.first { $0.rawValue == name } }
+                // Nothing is of an environment with another name, so the source would take nothing.
+                guard !names.isEmpty, environments.count == names.count else {
+                    throw error("environments", "must be production, sandbox or both")
+                }
+                return environments
+            }
+        }
+
         func file(_ setting: String) throws -> [UInt8] {
             try GatewayConfiguration.file(try required(setting), "source.\(name).\(setting)")
         }
@@ -131,13 +144,8 @@ package struct Source: Sendable {
         let anchors =
             isPEM
             ? try AppleTrustAnchors(pem: String(decoding: roots, as: UTF8.self)) : try AppleTrustAnchors(der: [roots])
-        let environments = try settings.list("environments").map { name -> AppStoreServerClient.Environment in
-            switch name {
-            case "production": .production
-            case "sandbox": .sandbox
-            default: throw settings.error("environments", "must be production, sandbox or both")
-            }
-        }
+        guard let taken = try settings.environments() else { throw settings.error("environments", "is missing") }
+        let environments = taken.map { $0 == .production ? AppStoreServerClient.Environment.production : .sandbox }
         var configuration = AppleAdapter.Configuration(
             apps: identifiers.map { .init(bundleID: $0, appAppleID: appID) },
             environments: Set(environments.map { $0 == .production ? .production : .sandbox }),
@@ -249,9 +257,7 @@ package struct Source: Sendable {
             authorizations: try settings.secrets("authorizations"),
             signingSecrets: try settings.secrets("signing_secrets")
         )
-        if let environments = settings.reader.stringArray(forKey: "environments") {
-            configuration.environments = Set(environments.map { StoreEnvironment(rawValue: $0) })
-        }
+        configuration.environments = try settings.environments().map { Set($0) }
         if let key = try settings.secret("api_key") {
             let project = settings.reader.string(forKey: "project")
             configuration.lookup = try RevenueCatClient(
