@@ -214,7 +214,10 @@ import Testing
 }
 
 @Suite("A file of settings") struct SettingsFileTests {
-    private func load(_ json: String) async throws -> (GatewayConfiguration, unread: [String]) {
+    private func load(
+        _ json: String,
+        _ variables: [String: String] = [:]
+    ) async throws -> (GatewayConfiguration, unread: [String]) {
         let bench = try Bench()
         let path = bench.folder.appending(path: "gateway.json").path
         try Data(json.utf8).write(to: URL(fileURLWithPath: path))
@@ -225,6 +228,7 @@ import Testing
                 "DATABASE_URL": "sqlite:\(bench.folder.path)/gateway.sqlite", "SOURCES": "shop,other",
                 "SOURCE_SHOP_SIGNING_SECRETS": "whsec_one,whsec_two", "TOKEN_READER_SECRET": Bench.readToken,
             ]
+            .merging(variables) { $1 }
         ) { unread.append($0) }
         return (configuration, unread)
     }
@@ -243,12 +247,33 @@ import Testing
         #expect(unread == ["news.ulr", "source.shop.mdoe"])
     }
 
+    @Test("is checked for misspelled members as the variables of the environment are")
+    func unreadVariables() async throws {
+        let (_, unread) = try await load(
+            #"{"tokens": ["reader"], \#(Self.sources)}"#,
+            [
+                "HTTP_PROT": "1", "RECONCILE_MINUTE": "1", "SEALING_KEYFILE": "x", "SOURCE_SHOP_MODE": "live",
+                "SOURCE_SHOP_SIGNING_SECRET": "x", "SOURCE_NONE_API_KEY": "x", "TOKEN_READER_SECRETS": "x",
+                // Set for other programs, and none of the gateway's.
+                "HTTP_PROXY": "http://proxy:3128", "PATH": "/bin", "SOURCELESS": "x",
+            ]
+        )
+        #expect(
+            unread == [
+                "HTTP_PROT", "RECONCILE_MINUTE", "SEALING_KEYFILE", "SOURCE_NONE_API_KEY", "SOURCE_SHOP_SIGNING_SECRET",
+                "TOKEN_READER_SECRETS", "source.shop.mdoe",
+            ]
+        )
+    }
+
     @Test(
         "stops the start with a value of another type, which would read as absent",
         arguments: [
             (#""hooks": {"answer_at_once": "no"}"#, "hooks.answer_at_once: must be true or false"),
             (#""workers": "two""#, "workers: must be a whole number"),
             (#""news": {"url": 5}"#, "news.url: must be a text"),
+            // With the default in its place, the number of workers would be wrong.
+            (#""workers": 0, "hooks": {"answer_at_once": "no"}"#, "hooks.answer_at_once: must be true or false"),
         ]
     )
     func type(_ member: String, message: String) async throws {

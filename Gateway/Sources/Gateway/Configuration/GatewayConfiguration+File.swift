@@ -9,7 +9,8 @@ extension GatewayConfiguration {
     /// - Parameters:
     ///   - file: the path of a JSON file.
     ///   - environment: the variables.
-    ///   - report: gets the name of each setting of the file that nothing reads: it is misspelled, or has no effect next to the others.
+    ///   - report: gets the name of each setting of the file, and of each variable that is named like a group of settings, that
+    ///     nothing reads: it is misspelled, or has no effect next to the others.
     /// - Throws: ``SettingError`` for the first setting that is missing or wrong, and for a file that cannot be read.
     public static func load(
         file: String?,
@@ -35,18 +36,29 @@ extension GatewayConfiguration {
                 throw SettingError(file, "has a value that is no text, number, boolean, list or object")
             }
         }
-        let configuration: GatewayConfiguration
-        do {
-            configuration = try GatewayConfiguration(ConfigReader(providers: providers, accessReporter: readings))
-        } catch let error as SettingError {
-            // A value of the wrong type reads as absent, which would be the wrong advice.
-            throw readings.mistakes[error.setting].map { SettingError(error.setting, "must be \($0)") } ?? error
+        let configuration = Result {
+            try GatewayConfiguration(ConfigReader(providers: providers, accessReporter: readings))
         }
+        // A value of the wrong type reads as absent, so an error about another setting would be the wrong advice.
         if let (setting, type) = readings.mistakes.min(by: { $0.key < $1.key }) {
             throw SettingError(setting, "must be \(type)")
         }
-        for name in written.subtracting(readings.names).sorted() { report(name) }
-        return configuration
+        let value = try configuration.get()
+        for name in written.union(ours(environment, like: readings.variables)).subtracting(readings.names).sorted() {
+            report(name)
+        }
+        return value
+    }
+
+    /// The variables that begin with the first word of a setting, such as `HTTP_` or `SOURCE_`, and that no setting is read from.
+    private static func ours(_ environment: [String: String], like known: Set<String>) -> [String] {
+        // Programs take the address of a proxy from it, as every manual of theirs says.
+        let foreign: Set = ["HTTP_PROXY"]
+        func group(_ variable: String) -> Substring? { variable.split(separator: "_").first }
+        let groups = Set(known.map(group))
+        return environment.keys.filter {
+            $0.contains("_") && groups.contains(group($0)) && !known.contains($0) && !foreign.contains($0)
+        }
     }
 
     private static func names(in object: [String: Any], behind prefix: String) -> [String] {
@@ -56,11 +68,13 @@ extension GatewayConfiguration {
     }
 }
 
-/// Notes which settings are read, and which of them have a value of another type.
+/// Notes which settings are read, from which variables, and which of them have a value of another type.
 private final class Readings: AccessReporter {
-    private let state = Mutex<(names: Set<String>, mistakes: [String: String])>(([], [:]))
+    private let state = Mutex<(names: Set<String>, variables: Set<String>, mistakes: [String: String])>(([], [], [:]))
 
     var names: Set<String> { state.withLock { $0.names } }
+    /// As the environment has them, such as `HTTP_PORT`. It is asked for every setting, before the file.
+    var variables: Set<String> { state.withLock { $0.variables } }
     /// The expected type, by the name of the setting.
     var mistakes: [String: String] { state.withLock { $0.mistakes } }
 
@@ -77,8 +91,11 @@ private final class Readings: AccessReporter {
             case .string: "a text"
             default: "of another type"
             }
+        let variable = event.providerResults.first { $0.providerName.hasPrefix("EnvironmentVariablesProvider") }
+            .flatMap { try? $0.result.get().encodedKey }
         state.withLock { state in
             state.names.insert(name)
+            if let variable { state.variables.insert(variable) }
             if isMistaken { state.mistakes[name] = type }
         }
     }
