@@ -33,7 +33,8 @@ struct AdapterTests {
             ([], ["s"], .signature, true), ([], ["s"], .authorization, false), ([], ["s"], .both, false),
             (["a"], ["s"], .both, true), (["a"], ["s"], .authorization, false), (["a"], ["s"], .signature, false),
             ([""], [], nil, false), (["a", " "], [], nil, false), ([], ["\n"], nil, false),
-            (["a\n"], [], nil, false), ([" a"], [], nil, false), ([], ["s "], nil, false),
+            ([], ["whsec_…"], nil, false), (["a\n"], [], nil, false), ([" a"], [], nil, false),
+            ([], ["s "], nil, false),
             (["Bearer a"], [], nil, true),
         ] as [([String], [String], RevenueCatAdapter.Configuration.Policy?, Bool)]
     )

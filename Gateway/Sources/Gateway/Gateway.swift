@@ -227,6 +227,7 @@ public struct Gateway: Sendable {
     /// - Throws: what a service throws, such as an address that is in use.
     public func run() async throws {
         for line in configuration.summary { logger.notice("\(line)") }
+        for line in configuration.warnings { logger.warning("\(line)") }
         let server = Application(
             router: router,
             configuration: .init(

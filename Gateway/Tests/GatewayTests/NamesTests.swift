@@ -116,14 +116,23 @@ import Testing
         "the texts of the example are no secrets",
         arguments: [
             ("token.reader.secret", false), ("source.shop.signing_secrets", true), ("source.shop.api_key", false),
-        ]
+        ],
+        ["set SOME_VARIABLE_OF_YOURS", "whsec_…"]
     )
-    func placeholders(_ setting: String, isList: Bool) throws {
+    func placeholders(_ place: (setting: String, isList: Bool), text: String) throws {
         let bench = try Bench()
-        let text = "set SOME_VARIABLE_OF_YOURS"
+        let (setting, isList) = place
         let value = ConfigValue(isList ? .stringArray([text]) : .string(text), isSecret: true)
         let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings([setting: value])) }
         #expect(error?.setting == setting)
+    }
+
+    @Test("warns of a secret that is not one of Stripe's", arguments: [("whsec_gateway", 0), ("notasecret", 1)])
+    func foreignSecret(_ secret: String, warnings: Int) throws {
+        let value = ConfigValue(.stringArray(["whsec_gateway", secret]), isSecret: true)
+        let configuration = try GatewayConfiguration(Bench().settings(["source.shop.signing_secrets": value]))
+        #expect(configuration.warnings.count == warnings)
+        #expect(!configuration.warnings.joined().contains(secret))
     }
 
     private static let openSSL = "/usr/bin/openssl"

@@ -170,8 +170,8 @@ public struct GatewayConfiguration: Sendable {
         return SecretBytes(text)
     }
 
-    /// True for a text of the example, which everyone knows.
-    static func isPlaceholder(_ text: String) -> Bool { text.hasPrefix("set ") }
+    /// True for a text of the example or the manual, which everyone knows.
+    static func isPlaceholder(_ text: String) -> Bool { text.hasPrefix("set ") || text.contains("…") }
 
     /// An https address; one without TLS only on the loopback interface, for a receiver on the same machine.
     private static func address(_ text: String, _ setting: String) throws -> HTTPSURL {
@@ -207,6 +207,9 @@ public struct GatewayConfiguration: Sendable {
         }
         return Array(data)
     }
+
+    /// Lines for the log at start about settings that are rarely meant.
+    var warnings: [String] { sources.flatMap { source in source.warnings.map { "source \(source.name): \($0)" } } }
 
     /// Lines for the log at start: what is on, without secrets.
     var summary: [String] {

@@ -30,6 +30,8 @@ package struct Source: Sendable {
     var acknowledgements: PlayAcknowledgements?
     /// The subscription that its messages are pulled from; nil if the provider posts them to the hook.
     let pull: PullSettings?
+    /// Settings that are allowed and rarely meant, as lines for the log at start.
+    var warnings: [String] = []
 
     package init(_ name: String, _ adapter: any ProviderAdapter) { self.init(name, adapter, histories: []) }
 
@@ -276,6 +278,13 @@ package struct Source: Sendable {
         let adapter = try StripeAdapter(configuration)
         var source = Source(settings.name, adapter, histories: [adapter.history()].compactMap(\.self))
         if configuration.lookup != nil { source.questions = [adapter] }
+        // Stripe's begin so (<https://docs.stripe.com/webhooks>). A proxy that signs anew may have one of its own.
+        let secrets = settings.reader.stringArray(forKey: "signing_secrets", isSecret: true, default: [])
+        if !secrets.allSatisfy({ $0.hasPrefix("whsec_") }) {
+            source.warnings.append(
+                "signing_secrets has a secret without whsec_ at its beginning, so it is not one of Stripe's"
+            )
+        }
         return source
     }
 
