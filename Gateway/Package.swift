@@ -43,6 +43,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Normalizer", package: "swift-lifecycle-events"),
                 .product(name: "PostgresJournal", package: "swift-lifecycle-events"),
                 .product(name: "RevenueCatEvents", package: "swift-lifecycle-events"),
@@ -65,7 +66,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
-            swiftSettings: checked
+            // Version.swift is that of the command line, which is compiled with its trait alone.
+            swiftSettings: checked + [.define("CommandLineTool")]
         ),
         // The gateway with the simulator's keys, and a program that plays providers to it, see Scripts/chaos.
         .executableTarget(

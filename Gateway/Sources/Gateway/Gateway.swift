@@ -4,6 +4,7 @@ import HTTPTransport
 import Hummingbird
 import LifecycleJournal
 public import Logging
+import NIOCore
 import Normalizer
 import PostgresJournal
 import SQLiteJournal
@@ -242,6 +243,18 @@ public struct Gateway: Sendable {
             logger: logger
         )
         group.maximumGracefulShutdownDuration = .seconds(10)
-        try await ServiceGroup(configuration: group).run()
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw AddressInUse(host: configuration.host, port: configuration.port)
+        }
     }
+}
+
+/// Another program listens on the gateway's address.
+struct AddressInUse: Error, CustomStringConvertible {
+    var host: String
+    var port: Int
+
+    var description: String { "\(host):\(port) is in use: set http.port" }
 }

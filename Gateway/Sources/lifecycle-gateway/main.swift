@@ -3,7 +3,27 @@ import Gateway
 import Logging
 import Metrics
 
-// usage: lifecycle-gateway [FILE]
+let usage = """
+    usage: lifecycle-gateway [FILE]
+
+    Receives the deliveries of app stores and payment providers, and answers who has access. FILE has the settings as JSON.
+    Variables of the environment win over it: http.port is HTTP_PORT. Gateway/README.md lists all settings.
+
+      --help, -h    show this
+      --version     show the version
+    """
+switch CommandLine.arguments.dropFirst().first {
+case "--help", "-h":
+    print(usage)
+    exit(0)
+case "--version":
+    print(Version.current)
+    exit(0)
+case let option? where option.hasPrefix("-"):
+    FileHandle.standardError.write(Data((usage + "\n").utf8))
+    exit(64)  // EX_USAGE
+default: break
+}
 var logger = Logger(label: "lifecycle-gateway")
 let registry = PrometheusRegistry()
 MetricsSystem.bootstrap(registry)

@@ -61,12 +61,16 @@ import Testing
             let answer = try await client.deliver(delivery, to: "shop")
             #expect(answer.status.code == status)
         }
-        #expect(handler.entries.map(\.message) == ["delivery was not accepted"])
+        #expect(
+            handler.entries.map(\.message) == [
+                "delivery \(status == 200 ? "was kept in quarantine" : "was not accepted")"
+            ]
+        )
         #expect(
             handler.entries.map(\.metadata) == [
                 [
                     "source": "shop", "decision": "\(decision)", "code": "\(code)", "status": "\(status)",
-                    "bytes": "\(delivery.body.count)", "trace": "",
+                    "bytes": "\(delivery.body.count)",
                 ]
             ]
         )

@@ -83,6 +83,31 @@ import Testing
     }
 
     @Test(
+        "a body that cannot be read is refused with the member and the type that it must have",
+        arguments: [
+            (
+                #"{"id":"1","credits":"3","account":"42","account_source":"app_user_id"}"#,
+                "credits must be a whole number"
+            ),
+            (
+                #"{"id":"1","credits":1.5,"account":"42","account_source":"app_user_id"}"#,
+                "a number of the body must be a whole number"
+            ),
+            (#"{"id":1,"credits":3,"account":"42","account_source":"app_user_id"}"#, "id must be a text"),
+            (#"{"id":"1","account":"42","account_source":"app_user_id"}"#, "credits is missing"),
+            ("", "the body is not JSON"), ("{", "the body is not JSON"), ("[]", "the body must be an object"),
+        ]
+    )
+    func unreadable(_ body: String, message: String) async throws {
+        let gateway = try await Bench().gateway()
+        try await RouterClient.with(gateway.router) { client in
+            let answer = try await client.post("/v1/credits/uses", body)
+            #expect(answer.status == .badRequest)
+            #expect(answer.text == #"{"error":{"message":"\#(message)"}}"#)
+        }
+    }
+
+    @Test(
         "a sealing key that is short or the example's stops the start, and is not shown",
         arguments: ["short-key-9f", "set SEALING_KEY to a secret of your own", ""]
     )

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 
 /// The body of a request. It has no members but the known ones: a misspelled one would be about something else without a word.
@@ -30,6 +31,27 @@ struct Checked<Body: RequestBody>: Decodable {
 
 extension Request {
     func body<Body: RequestBody>(as body: Body.Type, _ context: some RequestContext) async throws -> Body {
-        try await decode(as: Checked<Body>.self, context: context).body
+        let data = Data(Array(buffer: try await self.body.collect(upTo: context.maxUploadSize)))
+        do {
+            return try JSONDecoder().decode(Checked<Body>.self, from: data).body
+        } catch let error as DecodingError {
+            throw HTTPError(.badRequest, message: Self.problem(error, in: data))
+        }
+    }
+
+    /// The member, and what it must be. It never shows a value.
+    private static func problem(_ error: DecodingError, in data: Data) -> String {
+        func member(_ path: [any CodingKey]) -> String { path.last?.stringValue ?? "the body" }
+        switch error {
+        case .keyNotFound(let key, _): return "\(key.stringValue) is missing"
+        case .valueNotFound(_, let context): return "\(member(context.codingPath)) is missing"
+        case .typeMismatch(let type, let context):
+            let needed = type == String.self ? "a text" : type == Int64.self ? "a whole number" : "an object"
+            return "\(member(context.codingPath)) must be \(needed)"
+        default:
+            // Foundation says the same of JSON with a number that is too large, or no whole one.
+            return (try? JSONSerialization.jsonObject(with: data)) == nil
+                ? "the body is not JSON" : "a number of the body must be a whole number"
+        }
     }
 }

@@ -61,14 +61,12 @@ struct HookRoutes: Sendable {
             let delivery = Delivery(headers: headers, body: body, receivedAt: now())
             let answer = await intake.take(delivery, adapter, as: source)
             if answer.decision != .accept {
-                context.logger.warning(
-                    "delivery was not accepted",
-                    metadata: [
-                        "source": "\(source)", "decision": "\(answer.decision)", "code": "\(answer.loggedCode)",
-                        "status": "\(answer.status)", "bytes": "\(body.count)",
-                        "trace": "\(Self.trace(request)?.traceID ?? "")",
-                    ]
-                )
+                var metadata: Logger.Metadata = [
+                    "source": "\(source)", "decision": "\(answer.decision)", "code": "\(answer.loggedCode)",
+                    "status": "\(answer.status)", "bytes": "\(body.count)",
+                ]
+                if let trace = Self.trace(request)?.traceID { metadata["trace"] = "\(trace)" }
+                context.logger.warning("delivery \(answer.outcome)", metadata: metadata)
             }
             return Response(
                 status: .init(code: answer.status),

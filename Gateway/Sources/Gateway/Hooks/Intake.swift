@@ -17,4 +17,7 @@ struct Intake: Sendable {
 extension Acknowledgement {
     /// The code as the metrics have it. The message is left out: it can name what a forger has chosen, such as the id of a key.
     var loggedCode: String { code?.rawValue ?? "" }
+
+    /// The fate of a delivery that could not be taken in.
+    var outcome: String { decision == .acceptAndQuarantine ? "was kept in quarantine" : "was not accepted" }
 }

@@ -74,7 +74,7 @@ struct PullService: Service {
         let answer = await intake.take(Delivery(body: body, receivedAt: receivedAt), adapter, as: source)
         if answer.decision != .accept {
             logger.warning(
-                "message was not accepted",
+                "message \(answer.outcome)",
                 metadata: [
                     "source": "\(source)", "decision": "\(answer.decision)", "code": "\(answer.loggedCode)",
                     "bytes": "\(body.count)",

@@ -1,0 +1,1 @@
+../../../Sources/lifecycle/Version.swift
