@@ -61,8 +61,8 @@ extension CustomerReportPage {
         """
         <form action="\(search.action)" method="get" role="search">
         <label>Account, transaction, subscription or order <input type="search" name="q" value="\(search.query)" autofocus></label>
-        <label>Explain the time (UTC) <input type="text" name="at" value="\(time.text)" size="20" \
-        pattern="\\d{4}-\\d{2}-\\d{2}([T ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z?)?" title="2026-01-31 or 2026-01-31T12:00:00Z"></label>
+        <label>Explain the time (UTC), such as 2026-01-31 12:00 \
+        <input type="text" name="at" value="\(time.text)" size="28"></label>
         <button>Show</button></form>
         """
     }
@@ -121,9 +121,13 @@ extension CustomerReportPage {
         let rows = purchase.lines.reversed().map { line -> HTML in
             switch line {
             case .event(let event):
-                let price = event.price.map { "\($0.money.amount.description) \($0.money.currency)" } ?? ""
+                let isNews = !purchase.repeated.contains(event)
+                let price = event.kind.movesMoney ? event.price.map(\.text) ?? "" : ""
+                let effect: HTML =
+                    event.effectiveAt == event.occurredAt ? "" : "<br>takes effect \(event.effectiveAt.text)"
                 return """
-                    <tr><td class="time">\(event.occurredAt.text)</td><td>\(event.kind.rawValue)</td>\
+                    <tr\(isNews ? "" : " class=\"quiet\"" as HTML)><td class="time">\(event.occurredAt.text)\(effect)</td>\
+                    <td>\(event.kind.rawValue)</td><td>\(isNews ? "news" : "known before")</td>\
                     <td>\(event.product?.id ?? "")</td><td>\(price)</td><td>\(event.provider.rawValue)</td>\
                     <td>\(event.origin.type)\(event.origin.subtype.map { " / \($0)" } ?? "")</td>\
                     <td>\(event.origin.channel.rawValue)</td><td>\(event.transaction ?? "")</td>\
@@ -131,7 +135,8 @@ extension CustomerReportPage {
                     """
             case .statement(let statement):
                 return """
-                    <tr class="quiet"><td class="time">\(statement.assertedAt.text)</td><td>statement</td><td></td><td></td>\
+                    <tr class="quiet"><td class="time">stated \(statement.assertedAt.text)</td><td>statement</td><td></td>\
+                    <td></td><td></td>\
                     <td>\(statement.provider.rawValue)</td><td>\(statement.origin.type)\
                     \(statement.origin.subtype.map { " / \($0)" } ?? "")</td><td>\(statement.origin.channel.rawValue)</td>\
                     <td></td><td></td></tr>
@@ -139,8 +144,9 @@ extension CustomerReportPage {
             }
         }
         return """
-            <h3>Events</h3><div class="scroll" tabindex="0" role="region" aria-label="Events, newest first"><table>
-            <thead><tr><th scope="col">When</th><th scope="col">Event</th><th scope="col">Product</th><th scope="col">Price</th>\
+            <h3>Events</h3><div class="scroll" tabindex="0" role="region" aria-label="Events, the last stated first"><table>
+            <thead><tr><th scope="col">Happened</th><th scope="col">Event</th><th scope="col">News</th>\
+            <th scope="col">Product</th><th scope="col">Price</th>\
             <th scope="col">Provider</th><th scope="col">Notification</th><th scope="col">Channel</th>\
             <th scope="col">Transaction</th><th scope="col">Id</th></tr></thead><tbody>\(Array(rows))</tbody></table></div>
             """
@@ -159,7 +165,7 @@ extension CustomerReportPage {
         --trial:#7a5af8;--a:#2563eb;--b:#0891b2;--c:#9333ea;--d:#b45309;--grace:#d97706}
         @media (prefers-color-scheme:dark){:root{--fg:#e6e8ec;--bg:#14171c;--soft:#1d2229;--line:#3a424e;--quiet:#9aa4b2;--yes:#3ccf91;\
         --no:#ff8a80;--trial:#a99cff;--a:#7aa5ff;--b:#4fc3d9;--c:#c084fc;--d:#e8a15a;--grace:#f2b155}}
-        *{box-sizing:border-box}body{margin:0 auto;max-width:76rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif;color:var(--fg);\
+        *{box-sizing:border-box}body{margin:0 auto;max-width:96rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif;color:var(--fg);\
         background:var(--bg)}
         h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0;overflow-wrap:anywhere}h3{font-size:1rem;margin:1rem 0 .3rem}
         form{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end}label{display:grid;gap:.2rem;font-size:.85rem;color:var(--quiet)}
@@ -174,7 +180,7 @@ extension CustomerReportPage {
         a{color:var(--a)}td form{display:inline}.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;width:100%}
         th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--quiet)}
         .time{white-space:nowrap}
-        .id{font-family:ui-monospace,monospace;font-size:.75rem}
+        .id{font-family:ui-monospace,monospace;font-size:.75rem;overflow-wrap:anywhere;min-width:11rem}
         svg{display:block;width:100%;height:auto;margin:.75rem 0}svg text{fill:var(--fg);font:12px system-ui,sans-serif}svg .axis{fill:var(--quiet)}
         .tick{stroke:var(--line)}.now{stroke:var(--fg);stroke-dasharray:4 3}.granted{fill:var(--yes)}.denied{fill:var(--line)}
         .p0{fill:var(--a)}.p1{fill:var(--b)}.p2{fill:var(--c)}.p3{fill:var(--d)}.trial{fill:var(--trial)}.grace{fill:var(--grace)}
@@ -201,6 +207,38 @@ extension AccessDecision.Grant.Basis {
 }
 
 extension AccessDecision.Denial.Reason {
-    /// The reason in a sentence.
-    var words: String { rawValue.replacing("_", with: " ") }
+    /// The reason as a clause.
+    var words: String {
+        switch self {
+        case .never: "nothing that gives access was ever reported"
+        case .notBegun: "what was bought begins later"
+        case .renewalDue: "the period has ended, and the store has not said yet if it was renewed"
+        case .customer: "the customer canceled"
+        case .billing: "a charge failed"
+        case .priceIncreaseDeclined: "the customer did not agree to a higher price"
+        case .productUnavailable: "the product is not for sale any more"
+        case .paused: "the subscription is paused"
+        case .replaced: "another product took its place"
+        case .developer: "the developer ended it"
+        case .refunded: "the money went back"
+        case .unknown: "the store does not say why"
+        }
+    }
+}
+
+extension LifecycleEvent.Kind {
+    /// True if the price of the transaction was paid or went back by such an event. Behind another one it would read as a charge.
+    fileprivate var movesMoney: Bool {
+        let moving: Set<Self> = [
+            .started, .renewed, .productChanged, .oneTimePurchased, .refunded, .refundReversed, .chargeback,
+        ]
+        return moving.contains(self)
+    }
+}
+
+extension Price {
+    /// The money, with its role unless it was charged.
+    fileprivate var text: String {
+        "\(money.amount.description) \(money.currency)" + (role == .charged ? "" : " (\(role.rawValue))")
+    }
 }

@@ -18,6 +18,8 @@ public struct CustomerReportPage: Sendable {
         public var state: SubscriptionState
         /// The lines that it was joined from, in the order of the times at which the providers stated them.
         public var lines: [LogLine]
+        /// The events that report what an earlier one of them had reported.
+        var repeated: Set<NormalizedEvent> = []
     }
 
     /// The purchases, those with access at ``time`` first.
@@ -36,7 +38,14 @@ public struct CustomerReportPage: Sendable {
     public init(_ lines: some Sequence<LogLine>, at time: Date, catalog: ProductCatalog? = nil) {
         var ledger = AccountLedger()
         let lines = Array(lines)
-        for line in lines { ledger.apply(line, catalog: catalog) }
+        var repeated: Set<NormalizedEvent> = []
+        // In the order in which they came, since the first of two that report the same is the news.
+        for line in lines.sorted(by: { $0.cameAt < $1.cameAt }) {
+            guard ledger.apply(line, catalog: catalog)?.disposition == .duplicate, case .event(let event) = line else {
+                continue
+            }
+            repeated.insert(event)
+        }
         var grouped: [SubscriptionID: [LogLine]] = [:]
         for line in lines {
             guard let lineage = line.subscription, let state = ledger[lineage] else { continue }
@@ -45,7 +54,8 @@ public struct CustomerReportPage: Sendable {
         purchases = ledger.states.map { state in
             Purchase(
                 state: state,
-                lines: (grouped[state.subscription] ?? []).sorted { $0.assertedAt < $1.assertedAt }
+                lines: (grouped[state.subscription] ?? []).sorted { $0.assertedAt < $1.assertedAt },
+                repeated: repeated
             )
         }
         self.ledger = ledger
@@ -62,6 +72,14 @@ extension LogLine {
     var assertedAt: Date {
         switch self {
         case .event(let event): event.assertedAt
+        case .statement(let statement): statement.assertedAt
+        }
+    }
+
+    /// When it came; a statement without an event has the time of the statement alone.
+    var cameAt: Date {
+        switch self {
+        case .event(let event): event.receivedAt
         case .statement(let statement): statement.assertedAt
         }
     }

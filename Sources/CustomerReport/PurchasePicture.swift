@@ -112,7 +112,7 @@ struct PurchasePicture {
             parts.append(
                 """
                 <circle class="mark\(mark.isBad ? " bad" : "")" cx="\(x(mark.at))" cy="\(marksAt)" r="5">\
-                <title>\(mark.label), \(date)</title></circle>
+                <title>\(mark.label), effective \(date)</title></circle>
                 """
             )
         }

@@ -72,7 +72,7 @@ import Testing
         let after = CustomerReportPage(Self.life(), at: Self.start.addingTimeInterval(40 * Self.day)).html(
             title: "Customer"
         )
-        #expect(after.contains("there is no access since 2026-03-04T02:40:00Z: customer"))
+        #expect(after.contains("there is no access since 2026-03-04T02:40:00Z: the customer canceled."))
         // Both pictures show the access that there was.
         for page in [during, after] {
             #expect(page.contains("<title>granted from 2026-02-02T02:40:00Z to 2026-03-04T02:40:00Z</title>"))
@@ -109,6 +109,34 @@ import Testing
             #expect(!page.contains(word), "\(word)")
         }
         #expect(CustomerReportPage.contentSecurityPolicy.hasPrefix("default-src 'none'; style-src 'sha256-"))
+    }
+
+    @Test("shows a price where money moved, both times of an event, and which report of the same was the news")
+    func rows() {
+        let lines = (Self.life() + [Self.life()[0]]).enumerated().compactMap { index, line -> LogLine? in
+            guard case .event(var event) = line else { return nil }
+            event.price = Price(Money(ExactDecimal(10), "USD"), .charged)
+            event.receivedAt += Double(index)
+            if event.event.kind == .expired { event.occurredAt -= 3600 }
+            if index == 2 {
+                event.id = EventID(
+                    SubscriptionID(store: .appStore, environment: .production, id: "1000"),
+                    .notified,
+                    "c"
+                )
+            }
+            return .event(event)
+        }
+        let page = CustomerReportPage(lines.reversed(), at: Self.start).html(title: "Customer")
+        #expect(page.contains("<td>started</td><td>news</td><td>pro</td><td>10 USD</td>"))
+        #expect(page.contains("<td>started</td><td>known before</td>"))
+        #expect(
+            page.contains(
+                """
+                2026-03-04T01:40:00Z<br>takes effect 2026-03-04T02:40:00Z</td><td>expired</td><td>news</td><td>pro</td><td></td>
+                """
+            )
+        )
     }
 
     @Test("has a page for nothing, and for a purchase without an end")

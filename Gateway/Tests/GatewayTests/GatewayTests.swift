@@ -195,6 +195,13 @@ import Testing
                 let policy = try #require(HTTPField.Name("Content-Security-Policy"))
                 #expect(page.headers[policy]?.hasPrefix("default-src 'none'") == true)
             }
+            // As people type and paste.
+            let typed = try await client.get("/?q=+\(Self.account)%0A&at=+2026-09-22+10:00")
+            #expect(typed.text.contains("At 2026-09-22T10:00:00Z there is access until"))
+            let wrong = try await client.get("/?q=\(Self.account)&at=%3Cb%3E2026-02-30")
+            #expect(wrong.status == .badRequest)
+            #expect(wrong.text.contains("This is no time: &lt;b&gt;2026-02-30."))
+            #expect(wrong.text.contains("value=\"\(Self.account)\""))
             // As a browser sends what is typed into the form.
             let hostile = try await client.get("/?q=%3Cscript%3E1+%2B%3C/script%3E")
             #expect(hostile.text.contains("&lt;script&gt;1 +&lt;/script&gt;"))

@@ -44,6 +44,20 @@ import Testing
     }
 
     @Test(
+        "a time is a date, or a date and a time, in UTC without an offset",
+        arguments: [
+            ("2026-01-31", 0), ("2026-01-31T10:00:00Z", 36_000), ("2026-01-31 10:00", 36_000),
+            ("2026-01-31T10:00", 36_000),
+            ("2026-01-31T10:00:00.500Z", 36_000.5), ("2026-01-31T10:00:00+02:00", 28_800), ("2026-01-32", nil),
+            ("31.1.2026", nil),
+            ("2026-01-31T25:00", nil), ("", nil),
+        ] as [(String, Double?)]
+    )
+    func time(_ text: String, seconds: Double?) {
+        #expect(Question.time(text)?.timeIntervalSince1970 == seconds.map { 1_769_817_600 + $0 })
+    }
+
+    @Test(
         "in bodies",
         arguments: [
             ("/v1/claims", #"{"subscription":"app_store/production/1","account":"42","account_source":"appel"}"#),

@@ -38,15 +38,24 @@ struct Question {
         }
         account = Account.Identifier(id, try .named(parameters["source"], in: "source"))
         environment = try parameters["environment"].map(StoreEnvironment.named) ?? .production
-        time = try parameters["at"].map(Self.time) ?? now
+        time =
+            try parameters["at"].map { text in
+                guard let time = Self.time(text) else {
+                    throw HTTPError(.badRequest, message: "at must be a date, or a time such as 2026-01-31T12:00:00Z")
+                }
+                return time
+            } ?? now
     }
 
-    /// A date, or a date and a time in UTC.
-    static func time(_ text: String) throws -> Date {
-        let whole = text.utf8.count == 10 ? text + "T00:00:00Z" : text
-        guard let time = try? Date(whole, strategy: .iso8601) else {
-            throw HTTPError(.badRequest, message: "at must be a date, or a time such as 2026-01-31T12:00:00Z")
-        }
-        return time
+    /// A date, or a date and a time, which is in UTC if it names no offset; nil for another text.
+    static func time(_ text: String) -> Date? {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        let form =
+            /(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d{1,3})?)?)?(Z|[+-]\d{2}:\d{2})?/
+        guard let match = text.wholeMatch(of: form) else { return nil }
+        let (_, date, clock, seconds, offset) = match.output
+        let whole = "\(date)T\(clock ?? "00:00")\(seconds ?? ":00")\(offset ?? "Z")"
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: seconds?.contains(".") == true)
+        return try? Date(whole, strategy: style)
     }
 }

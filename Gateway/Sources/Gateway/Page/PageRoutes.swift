@@ -19,8 +19,19 @@ struct PageRoutes: Sendable {
     func add(to router: Router<BasicRequestContext>) {
         router.get("/") { request, _ in
             try tokens.check(request, for: .read)
-            let query = request.parameters["q"] ?? ""
-            let time = try request.parameters["at"].map(Question.time) ?? now()
+            let query = (request.parameters["q"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
+            let asked = request.parameters["at"] ?? ""
+            guard let time = asked.isEmpty ? now() : Question.time(asked) else {
+                var answer = page(
+                    "Customers",
+                    query: query,
+                    at: now(),
+                    notice:
+                        "This is no time: \(asked). Write a date, or a date and a time in UTC, such as 2026-01-31 12:00."
+                )
+                answer.status = .badRequest
+                return answer
+            }
             guard !query.isEmpty else {
                 return page(
                     "Customers",
