@@ -196,7 +196,7 @@ public struct GatewayConfiguration: Sendable {
         do {
             return try CanonicalJSON.value(from: bytes)
         } catch {
-            throw SettingError(setting, "names a file that is not \(kind): \(path)")
+            throw SettingError(setting, "names a file that is not \(kind): \(path): \(error)")
         }
     }
 
