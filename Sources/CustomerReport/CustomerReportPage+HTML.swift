@@ -128,28 +128,27 @@ extension CustomerReportPage {
                 return """
                     <tr\(isNews ? "" : " class=\"quiet\"" as HTML)><td class="time">\(event.occurredAt.text)\(effect)</td>\
                     <td>\(event.kind.rawValue)</td><td>\(isNews ? "news" : "known before")</td>\
-                    <td>\(event.product?.id ?? "")</td><td>\(price)</td><td>\(event.provider.rawValue)</td>\
-                    <td>\(event.origin.type)\(event.origin.subtype.map { " / \($0)" } ?? "")</td>\
-                    <td>\(event.origin.channel.rawValue)</td><td>\(event.transaction ?? "")</td>\
-                    <td class="id">\(event.id.description)</td></tr>
+                    <td class="name">\(event.product?.id ?? "")</td><td>\(price)</td><td>\(by(event.origin, event.provider))</td>\
+                    <td class="name">\(event.transaction ?? "")<br><span class="id">\(event.id.description)</span></td></tr>
                     """
             case .statement(let statement):
                 return """
                     <tr class="quiet"><td class="time">stated \(statement.assertedAt.text)</td><td>statement</td><td></td>\
-                    <td></td><td></td>\
-                    <td>\(statement.provider.rawValue)</td><td>\(statement.origin.type)\
-                    \(statement.origin.subtype.map { " / \($0)" } ?? "")</td><td>\(statement.origin.channel.rawValue)</td>\
-                    <td></td><td></td></tr>
+                    <td></td><td></td><td>\(by(statement.origin, statement.provider))</td><td></td></tr>
                     """
             }
         }
         return """
             <h3>Events</h3><div class="scroll" tabindex="0" role="region" aria-label="Events, the last stated first"><table>
             <thead><tr><th scope="col">Happened</th><th scope="col">Event</th><th scope="col">News</th>\
-            <th scope="col">Product</th><th scope="col">Price</th>\
-            <th scope="col">Provider</th><th scope="col">Notification</th><th scope="col">Channel</th>\
-            <th scope="col">Transaction</th><th scope="col">Id</th></tr></thead><tbody>\(Array(rows))</tbody></table></div>
+            <th scope="col">Product</th><th scope="col">Price</th><th scope="col">Reported by</th>\
+            <th scope="col">Transaction, and the event's id</th></tr></thead><tbody>\(Array(rows))</tbody></table></div>
             """
+    }
+
+    /// The provider with the channel, and the notification.
+    private func by(_ origin: Origin, _ provider: Provider) -> HTML {
+        "\(provider.rawValue), \(origin.channel.rawValue)<br>\(origin.type)\(origin.subtype.map { " / \($0)" } ?? "")"
     }
 
     /// The header field to serve the page with: nothing is loaded, no script runs, and no other site frames it.
@@ -180,7 +179,7 @@ extension CustomerReportPage {
         a{color:var(--a)}td form{display:inline}.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;width:100%}
         th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--quiet)}
         .time{white-space:nowrap}
-        .id{font-family:ui-monospace,monospace;font-size:.75rem;overflow-wrap:anywhere;min-width:11rem}
+        .id{font-family:ui-monospace,monospace;font-size:.75rem}.name{overflow-wrap:anywhere;min-width:10rem}
         svg{display:block;width:100%;height:auto;margin:.75rem 0}svg text{fill:var(--fg);font:12px system-ui,sans-serif}svg .axis{fill:var(--quiet)}
         .tick{stroke:var(--line)}.now{stroke:var(--fg);stroke-dasharray:4 3}.granted{fill:var(--yes)}.denied{fill:var(--line)}
         .p0{fill:var(--a)}.p1{fill:var(--b)}.p2{fill:var(--c)}.p3{fill:var(--d)}.trial{fill:var(--trial)}.grace{fill:var(--grace)}

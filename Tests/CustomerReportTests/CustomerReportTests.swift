@@ -128,12 +128,12 @@ import Testing
             return .event(event)
         }
         let page = CustomerReportPage(lines.reversed(), at: Self.start).html(title: "Customer")
-        #expect(page.contains("<td>started</td><td>news</td><td>pro</td><td>10 USD</td>"))
+        #expect(page.contains("<td>started</td><td>news</td><td class=\"name\">pro</td><td>10 USD</td>"))
         #expect(page.contains("<td>started</td><td>known before</td>"))
         #expect(
             page.contains(
                 """
-                2026-03-04T01:40:00Z<br>takes effect 2026-03-04T02:40:00Z</td><td>expired</td><td>news</td><td>pro</td><td></td>
+                2026-03-04T01:40:00Z<br>takes effect 2026-03-04T02:40:00Z</td><td>expired</td><td>news</td><td class="name">pro</td><td></td>
                 """
             )
         )
