@@ -85,7 +85,10 @@ enum ExitStatus {
             "a case, a comparison or a story differs, credits, purchases or products are missing, or a history has a gap"
         ),
         (.validationFailure, "wrong usage, including an unreadable file and an unknown account source"),
-        (.rejected, "data was refused: a delivery, a line without an event, a log that was changed"),
+        (
+            .rejected,
+            "data was refused: a delivery, a line without an event, a log that was changed, the id of another use"
+        ),
         (
             .nothingFound,
             "nothing found: the input has no event, no purchase belongs to the account, or no delivery has the id"

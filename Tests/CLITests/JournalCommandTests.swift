@@ -124,11 +124,12 @@ struct JournalCommandTests {
             credits --use 30 --id job >/dev/null
             credits --use 30 --id job
             credits --use 71 --id other || echo "status $?"
+            credits --use 31 --id job || echo "status $?"
             """#
         )
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.output.contains(#""balance":70"#))
-        #expect(run.output.hasSuffix("status 1\n"))
+        #expect(run.output.hasSuffix("status 1\nstatus 65\n"))
     }
 
     @Test("An account of which nothing is known is no success, and a source that does not exist is named")

@@ -100,7 +100,7 @@ struct DatabaseOptions: ParsableArguments {
             return try await body()
         } catch {
             StandardError.write("\(error)")
-            throw ExitCode.unavailable
+            throw error.code == .idTaken ? ExitCode.rejected : .unavailable
         }
     }
 }
