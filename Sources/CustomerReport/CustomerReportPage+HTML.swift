@@ -121,13 +121,13 @@ extension CustomerReportPage {
         let rows = purchase.lines.reversed().map { line -> HTML in
             switch line {
             case .event(let event):
-                let isNews = !purchase.repeated.contains(event)
+                let disposition = purchase.oldNews[event]
                 let price = event.kind.movesMoney ? event.price.map(\.text) ?? "" : ""
                 let effect: HTML =
                     event.effectiveAt == event.occurredAt ? "" : "<br>takes effect \(event.effectiveAt.text)"
                 return """
-                    <tr\(isNews ? "" : " class=\"quiet\"" as HTML)><td class="time">\(event.occurredAt.text)\(effect)</td>\
-                    <td>\(event.kind.rawValue)</td><td>\(isNews ? "news" : "known before")</td>\
+                    <tr\(disposition == nil ? "" : " class=\"quiet\"" as HTML)><td class="time">\(event.occurredAt.text)\(effect)</td>\
+                    <td>\(event.kind.rawValue)</td><td>\(disposition?.words ?? "news")</td>\
                     <td class="name">\(event.product?.id ?? "")</td><td>\(price)</td><td>\(by(event.origin, event.provider))</td>\
                     <td class="name">\(event.transaction ?? "")<br><span class="id">\(event.id.description)</span></td></tr>
                     """
@@ -221,6 +221,17 @@ extension AccessDecision.Denial.Reason {
         case .developer: "the developer ended it"
         case .refunded: "the money went back"
         case .unknown: "the store does not say why"
+        }
+    }
+}
+
+extension AppliedEvent.Disposition {
+    fileprivate var words: String {
+        switch self {
+        case .applied: "news"
+        case .duplicate: "known before"
+        case .superseded: "overtaken"
+        case .unrelated: ""
         }
     }
 }

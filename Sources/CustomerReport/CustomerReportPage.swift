@@ -18,8 +18,8 @@ public struct CustomerReportPage: Sendable {
         public var state: SubscriptionState
         /// The lines that it was joined from, in the order of the times at which the providers stated them.
         public var lines: [LogLine]
-        /// The events that report what an earlier one of them had reported.
-        var repeated: Set<NormalizedEvent> = []
+        /// The events that were no news when they came: known before, or overtaken.
+        var oldNews: [NormalizedEvent: AppliedEvent.Disposition] = [:]
     }
 
     /// The purchases, those with access at ``time`` first.
@@ -38,13 +38,14 @@ public struct CustomerReportPage: Sendable {
     public init(_ lines: some Sequence<LogLine>, at time: Date, catalog: ProductCatalog? = nil) {
         var ledger = AccountLedger()
         let lines = Array(lines)
-        var repeated: Set<NormalizedEvent> = []
+        var oldNews: [NormalizedEvent: AppliedEvent.Disposition] = [:]
         // In the order in which they came, since the first of two that report the same is the news.
         for line in lines.sorted(by: { $0.cameAt < $1.cameAt }) {
-            guard ledger.apply(line, catalog: catalog)?.disposition == .duplicate, case .event(let event) = line else {
+            guard let applied = ledger.apply(line, catalog: catalog), !applied.isNews, case .event(let event) = line
+            else {
                 continue
             }
-            repeated.insert(event)
+            oldNews[event] = applied.disposition
         }
         var grouped: [SubscriptionID: [LogLine]] = [:]
         for line in lines {
@@ -55,7 +56,7 @@ public struct CustomerReportPage: Sendable {
             Purchase(
                 state: state,
                 lines: (grouped[state.subscription] ?? []).sorted { $0.assertedAt < $1.assertedAt },
-                repeated: repeated
+                oldNews: oldNews
             )
         }
         self.ledger = ledger

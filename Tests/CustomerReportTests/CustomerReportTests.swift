@@ -139,6 +139,25 @@ import Testing
         )
     }
 
+    @Test("calls no news what was overtaken when it came")
+    func overtaken() {
+        func setting(_ event: LifecycleEvent, _ id: String, isOn: Bool, day: Double) -> LogLine {
+            Self.event(
+                event,
+                id: id,
+                at: Self.start + day * Self.day,
+                facts: [.renewalIntent(.init(RenewalTerms(willRenew: isOn)))]
+            )
+        }
+        let off = setting(.autoRenewDisabled(.init(reason: .customer)), "off", isOn: false, day: 1)
+        let on = setting(.autoRenewEnabled, "on", isOn: true, day: 2)
+        guard case .event(var late) = off else { return }
+        late.receivedAt += 3 * Self.day
+        let page = CustomerReportPage(Self.life() + [.event(late), on], at: Self.start).html(title: "Customer")
+        #expect(page.contains("<td>auto_renew_disabled</td><td>overtaken</td>"))
+        #expect(page.contains("<td>auto_renew_enabled</td><td>news</td>"))
+    }
+
     @Test("has a page for nothing, and for a purchase without an end")
     func edges() {
         let empty = CustomerReportPage([], at: Self.start).html(title: "Nothing", notice: "Nothing was found.")
