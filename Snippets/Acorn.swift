@@ -12,7 +12,7 @@ struct AcornNotification: Codable, Sendable {
     var id: String
     var type: String
     var subscription: String
-    var invoice: String
+    var invoice: TransactionID
     var start: Date
     var end: Date
     var created: Date

@@ -14,7 +14,13 @@ var state = SubscriptionState(purchase)
 func time(_ text: String) -> Date { (try? Date("\(text)T00:00:00Z", strategy: .iso8601)) ?? .distantPast }
 
 /// The adapter's result for the notification of a paid period.
-@MainActor func buy(_ product: String, _ transaction: String, from start: String, until end: String, for price: Int64) {
+@MainActor func buy(
+    _ product: ProductID,
+    _ transaction: TransactionID,
+    from start: String,
+    until end: String,
+    for price: Int64
+) {
     let period = ServicePeriod(start: time(start), end: time(end))
     let charge = Price(Money(ExactDecimal(price), "USD"), .charged)
     state.apply(
@@ -30,7 +36,7 @@ func time(_ text: String) -> Date { (try? Date("\(text)T00:00:00Z", strategy: .i
                 type: "DID_RENEW",
                 channel: .webhook,
                 evidence: .init(.unchecked),
-                digest: transaction,
+                digest: transaction.rawValue,
                 mapper: "example/1"
             )
         )

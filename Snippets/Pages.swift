@@ -224,7 +224,7 @@ func askRevenueCat(
     project: String,
     about lineage: SubscriptionID,
     transaction: String,
-    productID: String,
+    productID: ProductID,
     _ state: inout SubscriptionState,
     now: Date,
     handle: (NormalizedEvent) -> Void

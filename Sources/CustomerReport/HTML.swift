@@ -1,3 +1,5 @@
+import Normalizer
+
 /// Text of an HTML document. Every interpolated value is text and never markup, unless it is `HTML` itself.
 ///
 /// Payloads hold texts of customers and attackers, so escaping is the default.
@@ -16,6 +18,7 @@ struct HTML: Sendable, ExpressibleByStringInterpolation {
         mutating func appendInterpolation(_ values: [HTML]) { for value in values { text += value.text } }
         mutating func appendInterpolation(_ value: some BinaryInteger) { text += String(value) }
         mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
+        mutating func appendInterpolation(_ value: some OpenValue) { text += HTML.escaped(value.rawValue) }
     }
 
     init(stringLiteral value: String) { text = value }

@@ -4,11 +4,11 @@ import Normalizer
 /// A purchase on a time axis: access, the paid periods of each product, and the events.
 struct PurchasePicture {
     private struct Bar {
-        var product: String
+        var product: ProductID
         var start: Int64
         var end: Int64
         var phase: PeriodPhase
-        var transaction: String?
+        var transaction: TransactionID?
     }
 
     private struct Mark {
@@ -93,7 +93,7 @@ struct PurchasePicture {
     }
 
     var svg: HTML {
-        var products: [String] = []
+        var products: [ProductID] = []
         for bar in bars where !products.contains(bar.product) { products.append(bar.product) }
         let lanes = Array(products.prefix(12))
         let top: Int64 = 24
@@ -104,7 +104,9 @@ struct PurchasePicture {
         parts += access(y: top)
         for (index, product) in lanes.enumerated() {
             let y = top + Self.laneHeight * Int64(index + 1)
-            parts.append("<text x=\"0\" y=\"\(y + 16)\"><title>\(product)</title>\(Self.short(product))</text>")
+            parts.append(
+                "<text x=\"0\" y=\"\(y + 16)\"><title>\(product)</title>\(Self.short(product.rawValue))</text>"
+            )
             for bar in bars where bar.product == product { parts.append(rectangle(bar, y: y, color: index % 4)) }
         }
         for mark in marks {

@@ -190,7 +190,7 @@ private struct Eraser {
             for record in try await transaction.allRecords(selection, in: .log) {
                 guard let line = try record.line else { continue }
                 if case .event(let event) = line, let name = event.transaction {
-                    try await Journal.forget(name, of: lineage, transaction)
+                    try await Journal.forget(name.rawValue, of: lineage, transaction)
                 }
                 try await empty(record, line)
             }

@@ -43,7 +43,7 @@ extension Journal {
         guard case .event(let event) = line, let lineage = event.subscription, let name = event.transaction else {
             return
         }
-        try await index(name, of: lineage, transaction)
+        try await index(name.rawValue, of: lineage, transaction)
     }
 
     /// Has a lineage be found by a name.

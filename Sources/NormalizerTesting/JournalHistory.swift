@@ -41,11 +41,11 @@ struct JournalHistory {
         _ month: Int,
         of lineage: SubscriptionID,
         _ facts: [Fact],
-        product: String = "basic"
+        product: ProductID = "basic"
     ) -> Normalization {
         let begin = start.addingTimeInterval(Self.month * Double(month))
         let period = ServicePeriod(start: begin, end: begin.addingTimeInterval(Self.month))
-        let transaction = lineage.store == .playStore ? lineage.id : "in_\(lineage.id)_\(month)"
+        let transaction = TransactionID(lineage.store == .playStore ? lineage.id : "in_\(lineage.id)_\(month)")
         let event: LifecycleEvent =
             month == 0
             ? .started(.init(origin: .new, phase: .regular, period: period))

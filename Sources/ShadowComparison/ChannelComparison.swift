@@ -22,7 +22,7 @@ public struct ChannelComparison: Hashable, Sendable, Codable {
         /// The lineage.
         public var subscription: SubscriptionID?
         /// The transaction.
-        public var transaction: String?
+        public var transaction: TransactionID?
         /// When it was stated.
         @EventTime public var assertedAt: Date
 
@@ -275,8 +275,8 @@ extension ChannelComparison {
         if names != ["chargeback", "refunded"] { compare("meaning", meaning(one), with: meaning(other)) }
         compare("store", one.homeStore.rawValue, with: other.homeStore.rawValue)
         compare("environment", one.environment.rawValue, with: other.environment.rawValue)
-        compare("transaction", one.transaction, with: other.transaction)
-        compare("product.id", one.product?.id, with: other.product?.id)
+        compare("transaction", one.transaction?.rawValue, with: other.transaction?.rawValue)
+        compare("product.id", one.product?.id.rawValue, with: other.product?.id.rawValue)
         compare("product.base_plan", one.product?.basePlan, with: other.product?.basePlan)
         switch (one.event, other.event) {
         // Of a failed charge or a refund, a relay's period ends with grace or refund; only a beginning states the period.

@@ -9,13 +9,13 @@ package struct StoryCredits: Sendable {
 
     package mutating func learn(_ facts: [Fact]) {
         for fact in facts {
-            let product: String
+            let product: ProductID
             switch fact {
             case .period(let period): product = period.product
             case .purchase(let purchase): product = purchase.product
             default: continue
             }
-            let credits = product.utf8.reduce(100) { sum, octet in (sum &* 31 &+ Int64(octet)) & 0xFFFF }
+            let credits = product.rawValue.utf8.reduce(100) { sum, octet in (sum &* 31 &+ Int64(octet)) & 0xFFFF }
             policy.allowances[product] = .init(credits: credits)
         }
     }

@@ -53,7 +53,7 @@ struct CatalogCommand: AsyncParsableCommand {
 struct ReadProducts {
     var catalog: ProductCatalog
     /// The products that were left out.
-    var unreadable: [String] = []
+    var unreadable: [ProductID] = []
 }
 
 extension ProductCatalog {

@@ -93,7 +93,8 @@ extension CreditStatement {
             default: break
             }
             rows.append([
-                names[grant.id] ?? "", date(grant.from), grant.until.map(date) ?? "used", why, grant.product ?? "",
+                names[grant.id] ?? "", date(grant.from), grant.until.map(date) ?? "used", why,
+                grant.product?.rawValue ?? "",
                 "\(grant.credits)", "\(grant.used)", "\(grant.ended)", "\(grant.left)",
             ])
         }

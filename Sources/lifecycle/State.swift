@@ -47,7 +47,8 @@ extension Timeline.LineageReport {
     fileprivate var cells: [String] {
         let renews = snapshot.willRenew.map { $0 ? "yes" : "no" } ?? "-"
         return [
-            subscription.description, snapshot.status.rawValue, snapshot.product ?? "-", snapshot.access.words, renews,
+            subscription.description, snapshot.status.rawValue, snapshot.product?.rawValue ?? "-",
+            snapshot.access.words, renews,
             contradictions.isEmpty ? "-" : "\(contradictions.count)",
         ]
     }

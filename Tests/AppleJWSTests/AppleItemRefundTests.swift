@@ -162,13 +162,13 @@ struct AppleItemRefundTests {
             var ledger = AccountLedger()
             for event in order { _ = ledger.apply(event) }
             let state = try #require(ledger.states.first)
-            func products(at days: Double) -> [String] {
+            func products(at days: Double) -> [ProductID] {
                 guard case .granted(_, let grant) = state.access(at: day(days)) else { return [] }
                 return ([grant.product] + (grant.otherProducts ?? [])).sorted()
             }
             #expect(products(at: 5) == ["extra", "plan"])
-            #expect(products(at: 15) == [kept])
-            #expect(state.snapshot(at: day(15)).product == kept && state.contradictions.isEmpty)
+            #expect(products(at: 15) == [ProductID(kept)])
+            #expect(state.snapshot(at: day(15)).product == ProductID(kept) && state.contradictions.isEmpty)
             #expect(state.snapshot(at: day(15)).pendingProduct == nil)
             func balance(at days: Double) -> Int64 {
                 CreditStatement(of: [state], under: policy, uses: [], at: day(days)).balance

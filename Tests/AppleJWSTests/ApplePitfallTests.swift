@@ -85,17 +85,20 @@ struct ApplePitfallTests {
     )
     func changes() throws {
         let upgrade = try event(named("upgrade"), .productChanged)
-        #expect(upgrade.product?.id == AppleStory.Product.proYearly.id)
+        #expect(upgrade.product?.id == ProductID(AppleStory.Product.proYearly.id))
         #expect(upgrade.period?.start == upgrade.occurredAt)
         let all = try states(named("downgrade-withdrawn"))
         let scheduled = try #require(all.first { $0.event.kind == .productChangeScheduled })
         guard case .productChangeScheduled(let change) = scheduled.event.event else { throw CancellationError() }
-        #expect(change.from == AppleStory.Product.proMonthly.id)
-        #expect(change.to == AppleStory.Product.basicMonthly.id)
-        #expect(scheduled.state.snapshot(at: scheduled.event.occurredAt).product == AppleStory.Product.proMonthly.id)
+        #expect(change.from == ProductID(AppleStory.Product.proMonthly.id))
+        #expect(change.to == ProductID(AppleStory.Product.basicMonthly.id))
+        #expect(
+            scheduled.state.snapshot(at: scheduled.event.occurredAt).product
+                == ProductID(AppleStory.Product.proMonthly.id)
+        )
         #expect(
             scheduled.state.snapshot(at: scheduled.event.occurredAt).pendingProduct
-                == AppleStory.Product.basicMonthly.id
+                == ProductID(AppleStory.Product.basicMonthly.id)
         )
         let reverted = try #require(all.first { $0.event.kind == .productChangeReverted })
         #expect(reverted.state.snapshot(at: reverted.event.occurredAt).pendingProduct == nil)

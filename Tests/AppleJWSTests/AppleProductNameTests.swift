@@ -129,7 +129,7 @@ struct AppleProductNameTests {
         let extra = #"{"SKU":"EXTRA","price":990}"#
         let other = #"{"SKU":"OTHER","price":990}"#
         for (list, main) in [
-            ([plan, extra], "PLAN"), ([extra, plan], "PLAN"), ([other, extra], "EXTRA"),
+            ([plan, extra], "PLAN" as ProductID), ([extra, plan], "PLAN"), ([other, extra], "EXTRA"),
             ([extra, #"{"SKU":"PLAN","price":9000,"revocationDate":1}"#], "EXTRA"),
         ] {
             let members = items(list[0], list[1])
@@ -180,7 +180,7 @@ struct AppleProductNameTests {
                 )
             ]
         )
-        func products(_ results: [Normalization], at days: Double) throws -> [String] {
+        func products(_ results: [Normalization], at days: Double) throws -> [ProductID] {
             guard case .granted(_, let grant) = try cases.state(results).access(at: cases.day(days)) else { return [] }
             return [grant.product] + (grant.otherProducts ?? [])
         }

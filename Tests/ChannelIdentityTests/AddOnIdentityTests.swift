@@ -151,7 +151,7 @@ struct AddOnIdentityTests {
             let id = try #require(relayed.first?.id)
             #expect(relayed.count == 1)
             #expect(google.count == 2)
-            #expect(google.filter { $0.id == id }.map(\.product?.id) == [String(product.prefix { $0 != ":" })])
+            #expect(google.filter { $0.id == id }.map(\.product?.id) == [ProductID(product).subscription])
             // Of a configured base, the webhook would be about the lineage.
             guard addOns.isEmpty else { continue }
             for order in [google + relayed, relayed + google] {
@@ -216,9 +216,9 @@ struct AddOnIdentityTests {
         let bought = try await PlayChannels.pulled(bundle.hint(4, at: start, bundle.resource("ACTIVE")), addOns: addOns)
         let one = try await refunded(product)
         let refund = one.flatMap(\.events).filter { $0.kind == .refunded }
-        #expect(refund.map(\.product?.id) == [product])
+        #expect(refund.map(\.product?.id.rawValue) == [product])
         let ends = one.flatMap(\.events).filter { $0.kind == .revoked || $0.kind == .expired }
-        #expect(Set(ends.map(\.product?.id)) == [product])
+        #expect(Set(ends.map(\.product?.id.rawValue)) == [product])
         var ledger = AccountLedger()
         for result in [bought] + one { _ = ledger.apply(result) }
         #expect(Self.balance(ledger, day: 9) == 570)

@@ -253,7 +253,7 @@ struct PlayIdentityTests {
 }
 
 extension Fact {
-    fileprivate var paidOrder: String? {
+    fileprivate var paidOrder: TransactionID? {
         if case .period(let period) = self, !period.isProvisional { period.transaction } else { nil }
     }
 }

@@ -19,7 +19,7 @@ struct AcornAdapter: ProviderAdapter {
         var id: String
         var type: String
         var subscription: String
-        var invoice: String
+        var invoice: TransactionID
         var start: Double
         var end: Double
         var at: Double

@@ -12,7 +12,7 @@ import Testing
         _ event: LifecycleEvent,
         id: String,
         at date: Date,
-        product: String = "pro",
+        product: ProductID = "pro",
         facts: [Fact],
         lineage: String = "1000"
     ) -> LogLine {
@@ -42,7 +42,7 @@ import Testing
         )
     }
 
-    static func life(product: String = "pro") -> [LogLine] {
+    static func life(product: ProductID = "pro") -> [LogLine] {
         let end = start.addingTimeInterval(30 * day)
         let period = ServicePeriod(start: start, end: end)
         return [
@@ -88,7 +88,10 @@ import Testing
         ]
     )
     func hostile(_ text: String) {
-        let report = CustomerReportPage(Self.life(product: text), at: Self.start.addingTimeInterval(Self.day))
+        let report = CustomerReportPage(
+            Self.life(product: ProductID(text)),
+            at: Self.start.addingTimeInterval(Self.day)
+        )
         let page = report.html(title: text, search: .init(action: "/", query: text), notice: text)
         let plain = CustomerReportPage(Self.life(), at: Self.start.addingTimeInterval(Self.day))
             .html(title: "pro", search: .init(action: "/", query: "pro"), notice: "pro")

@@ -215,7 +215,7 @@ struct ContinuedItemTests {
             try Play.map(13, old, at: changed + 2500),
             try Play.map(2, renewed, token: Vectors.oldToken, at: end, others: others),
         ]
-        let policy = CreditPolicy(["premium": .init(credits: 200), addOn: .init(credits: 50)])
+        let policy = CreditPolicy(["premium": .init(credits: 200), ProductID(addOn): .init(credits: 50)])
         for order in [[0, 1, 2, 3], [0, 2, 1, 3], [3, 2, 1, 0]] {
             let (ledger, news) = Self.heard(order.map { chapters[$0] })
             #expect([10, 20, 35].map { Self.balance(ledger, policy, at: $0) } == [200, 250, 250], "\(order)")

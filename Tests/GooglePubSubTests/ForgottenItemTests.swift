@@ -61,10 +61,10 @@ struct ForgottenItemTests {
         for order in [[bought, over], [over, bought], [bought, over, bought, over]] {
             var ledger = AccountLedger()
             for result in order { _ = ledger.apply(result) }
-            for (moment, products) in [(time - 1, ["audio", "premium"]), (time + 1, []), (end - 1, [])] {
+            for (moment, products) in [(time - 1, ["audio", "premium"] as [ProductID]), (time + 1, []), (end - 1, [])] {
                 let granted = ledger.states.compactMap { state in
                     let snapshot = state.snapshot(at: Play.date(moment))
-                    return snapshot.access.isGranted ? snapshot.product.map { String($0.prefix { $0 != ":" }) } : nil
+                    return snapshot.access.isGranted ? snapshot.product?.subscription : nil
                 }
                 #expect(granted.sorted() == products)
                 let credits = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: Play.date(moment))

@@ -39,7 +39,7 @@ struct ItemRevocationTests {
         var remaining = items
         remaining[index].expiry = Self.start + 5 * Self.day
         remaining[index].isRenewing = false
-        var (revoked, kept) = ("premium:monthly", "voice:monthly")
+        var (revoked, kept): (ProductID, ProductID) = ("premium:monthly", "voice:monthly")
         if index == 1 { swap(&revoked, &kept) }
         let revokedAt = Self.start + 5 * Self.day
         let next = remaining.enumerated().map { place, item in
@@ -58,14 +58,14 @@ struct ItemRevocationTests {
             try Play.map(2, Self.purchase(next), at: Self.start + 30 * Self.day),
         ]
         var ledger = AccountLedger()
-        func products(_ days: Int64) -> Set<String> {
+        func products(_ days: Int64) -> Set<ProductID> {
             let time = Play.date(Self.start + days * Self.day)
             return Set(
                 ledger.states.filter { $0.access(at: time).isGranted }.compactMap { $0.snapshot(at: time).product }
             )
         }
         let keptCredits: Int64 = index == 0 ? 7 : 100
-        let reported: [(products: Set<String>, day: Int64, credits: Int64)] = [
+        let reported: [(products: Set<ProductID>, day: Int64, credits: Int64)] = [
             ([revoked, kept], 4, 107), ([kept], 6, keptCredits), ([kept], 31, keptCredits),
         ]
         for (chapter, expected) in zip(chapters, reported) {

@@ -153,7 +153,7 @@ struct MappingTests {
         #expect(events.map(\.product?.id) == ["premium", "voice"])
         var ledger = AccountLedger()
         for event in events { _ = ledger.apply(event) }
-        for product in ["premium:monthly", "voice:monthly"] {
+        for product in ["premium:monthly", "voice:monthly"] as [ProductID] {
             #expect(
                 ledger.states.contains { $0.snapshot(at: Play.date(Vectors.noon)).product == product },
                 "\(product) gives access"

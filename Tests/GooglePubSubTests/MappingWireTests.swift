@@ -90,8 +90,8 @@ struct MappingWireTests {
         ] as [(String, String, Int?)]
     )
     func orders(_ text: String, _ base: String, _ renewal: Int?) {
-        let order = TransactionName(text)
-        #expect(order.firstOrder == base)
+        let order = TransactionID(text)
+        #expect(order.firstOrder.rawValue == base)
         #expect(order.renewal == renewal)
     }
 

@@ -71,7 +71,7 @@ struct RemovedItemTests {
         for order in Self.permutations(chapters.count) {
             var ledger = AccountLedger()
             for index in order { _ = ledger.apply(chapters[index]) }
-            func granted(_ days: Int64) -> [String: Set<SubscriptionID>] {
+            func granted(_ days: Int64) -> [ProductID: Set<SubscriptionID>] {
                 let time = Play.date(Self.start + days * Self.day)
                 let states = ledger.states.filter { $0.access(at: time).isGranted }
                 return Dictionary(states.map { ($0.snapshot(at: time).product ?? "", Set($0.lineages)) }) {
@@ -121,7 +121,7 @@ struct RemovedItemTests {
         let chapters = try Self.chapters(removing: removed, isListedOnce: true)
         for order in Self.permutations(3) {
             var ledger = AccountLedger()
-            let news = order.flatMap { ledger.apply(chapters[$0]) }.filter { $0.event.product?.id == removed }
+            let news = order.flatMap { ledger.apply(chapters[$0]) }.filter { $0.event.product?.id.rawValue == removed }
             let isOver = (order.firstIndex(of: 2) ?? 0) < (order.firstIndex(of: 0) ?? 0)
             let reported = Dictionary(uniqueKeysWithValues: news.map { ($0.event.kind, $0.disposition) })
             let start = isOver ? AppliedEvent.Disposition.superseded : .applied
@@ -138,7 +138,7 @@ struct RemovedItemTests {
         for state in ["ACTIVE", "CANCELED"] {
             let purchase = Self.purchase(announced).with { $0.state = state }
             let reported = try Play.map(17, purchase, at: Self.start + 10 * Self.day).events
-                .filter { $0.product?.id == removed }
+                .filter { $0.product?.id.rawValue == removed }
             #expect(reported.map(\.kind) == [.autoRenewDisabled])
             guard case .autoRenewDisabled(let disabled)? = reported.first?.event else { continue }
             #expect(disabled.reason == .customer)

@@ -41,7 +41,7 @@ struct ErasureTests {
         let transaction = "\(lineage.id)-\(day)"
         var facts: [Fact] = [
             .owner(Account(account.id, account.source)),
-            .period(.init(period, product: "pro", phase: .regular, transaction: transaction)),
+            .period(.init(period, product: "pro", phase: .regular, transaction: TransactionID(transaction))),
         ]
         if transferring { facts.append(.transfer(.init(from: [], to: [account]))) }
         let event = LifecycleEvent.renewed(.init(cause: .scheduled, phase: .regular, period: period))

@@ -58,9 +58,9 @@ struct HostileCustomerTests {
         }
     }
 
-    private static func product(_ number: Int) -> String { number % 2 == 0 ? "basic" : "pro" }
+    private static func product(_ number: Int) -> ProductID { number % 2 == 0 ? "basic" : "pro" }
 
-    private static func period(_ number: Int, _ transaction: String, at time: Date) -> Fact {
+    private static func period(_ number: Int, _ transaction: TransactionID, at time: Date) -> Fact {
         let period = ServicePeriod(start: time, end: time.addingTimeInterval(2_592_000))
         return .period(.init(period, product: product(number), phase: .regular, transaction: transaction))
     }

@@ -161,9 +161,9 @@ struct JournalTests {
                     .period(
                         .init(
                             ServicePeriod(start: start, end: start.addingTimeInterval(30 * 86_400)),
-                            product: id,
+                            product: ProductID(id),
                             phase: .regular,
-                            transaction: id
+                            transaction: TransactionID(id)
                         )
                     ),
                 ]

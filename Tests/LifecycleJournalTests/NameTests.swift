@@ -28,7 +28,7 @@ struct NameTests {
             guard let lineage = line.subscription else { continue }
             for name in [lineage.id, lineage.description] { names[name, default: []].insert(lineage) }
             guard case .event(let event) = line, let transaction = event.transaction else { continue }
-            names[transaction, default: []].insert(lineage)
+            names[transaction.rawValue, default: []].insert(lineage)
         }
         return names
     }

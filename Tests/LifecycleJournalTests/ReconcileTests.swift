@@ -100,7 +100,7 @@ struct ReconcileTests {
         at seconds: TimeInterval,
         from start: TimeInterval,
         until end: TimeInterval,
-        transaction: String,
+        transaction: TransactionID,
         handle: PurchaseHandle? = nil
     ) -> Normalization {
         let period = ServicePeriod(start: Self.start + start, end: Self.start + end)

@@ -18,7 +18,7 @@ struct AccountStories {
 
     static func event(
         _ event: LifecycleEvent,
-        _ name: String?,
+        _ name: TransactionID?,
         at days: Double,
         effective: Double? = nil,
         of lineage: String = "L1",
@@ -98,8 +98,8 @@ struct AccountStories {
     }
 
     static func begins(
-        _ name: String?,
-        _ product: String,
+        _ name: TransactionID?,
+        _ product: ProductID,
         _ from: Double,
         _ to: Double,
         at: Double? = nil,
@@ -108,7 +108,7 @@ struct AccountStories {
         by provider: Provider = .revenuecat,
         isRenewal: Bool = false,
         effective: Double? = nil,
-        factTransaction: String?? = nil
+        factTransaction: TransactionID?? = nil
     ) -> NormalizedEvent {
         let period = ServicePeriod(start: day(from), end: day(to))
         let id = SubscriptionID(store: store, environment: .production, id: lineage)
@@ -257,7 +257,7 @@ struct AccountStories {
 
     @Test("a year beside months in one subscription is not replaced by them")
     func yearBesideMonths() {
-        func shown(_ days: Double, _ periods: (Double, Double, String)...) -> NormalizedEvent {
+        func shown(_ days: Double, _ periods: (Double, Double, ProductID)...) -> NormalizedEvent {
             Self.event(
                 .notice(.init(.other)),
                 nil,
@@ -418,7 +418,7 @@ struct AccountStories {
         ) -> NormalizedEvent {
             Self.event(event, "GPA.1", at: days, of: name, store: .playStore, by: provider, facts)
         }
-        func period(_ from: Double, _ to: Double, _ name: String) -> Fact {
+        func period(_ from: Double, _ to: Double, _ name: TransactionID) -> Fact {
             let period = ServicePeriod(start: Self.day(from), end: Self.day(to))
             return .period(.init(period, product: "basic", phase: .regular, transaction: name))
         }

@@ -26,7 +26,9 @@ struct ClosureTests {
         )
     }
 
-    private static func period(_ name: String, _ start: Double, _ end: Double, isProvisional: Bool = false) -> Fact {
+    private static func period(_ name: TransactionID, _ start: Double, _ end: Double, isProvisional: Bool = false)
+        -> Fact
+    {
         .period(
             .init(
                 ServicePeriod(start: day(start), end: day(end)),

@@ -159,7 +159,7 @@ struct CreditPropertyTests {
                 for fact in statements.flatMap(\.facts) {
                     switch fact {
                     case .period(let period):
-                        let name = period.transaction ?? "\(period.period.startMilliseconds)"
+                        let name = period.transaction?.rawValue ?? "\(period.period.startMilliseconds)"
                         guard given.insert(name).inserted else { continue }
                         balance = life.policy.allowances[period.product]?.credits ?? 0
                     case .refund: balance = 0

@@ -38,8 +38,8 @@ struct CreditLife {
 
     /// A period that is bought.
     mutating func buy(
-        _ product: String,
-        _ transaction: String,
+        _ product: ProductID,
+        _ transaction: TransactionID,
         from start: Double,
         until end: Double,
         for price: Int64?,
@@ -88,7 +88,7 @@ struct CreditLife {
     }
 
     /// The payment for a period that is stated already.
-    mutating func pay(_ price: Int64, _ transaction: String, forPeriodFrom start: Double, on day: Double) {
+    mutating func pay(_ price: Int64, _ transaction: TransactionID, forPeriodFrom start: Double, on day: Double) {
         let charge = Fact.Charge(
             transaction: transaction,
             price: Price(Money(ExactDecimal(price), "USD"), .charged),
@@ -102,9 +102,9 @@ struct CreditLife {
     ///
     /// - Parameter price: the charge for the rest of the period; nil if the change is not charged by itself.
     mutating func change(
-        to product: String,
-        _ transaction: String,
-        from old: String,
+        to product: ProductID,
+        _ transaction: TransactionID,
+        from old: ProductID,
         on day: Double,
         in period: (start: Double, end: Double),
         for price: Money?
@@ -140,7 +140,7 @@ struct CreditLife {
     }
 
     mutating func refund(
-        _ transaction: String,
+        _ transaction: TransactionID,
         _ scope: LifecycleEvent.Refund.Scope? = .full,
         on day: Double,
         periodStart: Double? = nil,
@@ -407,7 +407,7 @@ struct CreditStatementTests {
         let policy = CreditPolicy([
             "pro": .init(credits: 500, familySharedCredits: 50), "pro:monthly": .init(credits: 40),
         ])
-        func balance(_ product: String, _ ownership: Fact.Ownership = .purchased, at store: PurchaseStore) -> Int64 {
+        func balance(_ product: ProductID, _ ownership: Fact.Ownership = .purchased, at store: PurchaseStore) -> Int64 {
             var life = CreditLife()
             life.store = store
             let period = Fact.Period(
@@ -458,7 +458,7 @@ struct CreditStatementTests {
         var policy = creditPolicy
         policy.allowances["voice"] = .init(credits: 30)
         policy.allowances["extra"] = .init(credits: 60)
-        func period(_ product: String, isItem: Bool = true) -> Fact {
+        func period(_ product: ProductID, isItem: Bool = true) -> Fact {
             .period(
                 .init(
                     ServicePeriod(start: CreditLife.day(0), end: CreditLife.day(30)),

@@ -5,8 +5,8 @@ import Normalizer
 /// A life that is made up at random, in the form that `Tests/Oracles/credits.py` reads.
 struct GeneratedCreditLife: Codable {
     struct Paid: Codable {
-        var name: String
-        var product: String
+        var name: TransactionID
+        var product: ProductID
         var start: Int64
         var end: Int64
         var trial: Bool?
@@ -16,21 +16,21 @@ struct GeneratedCreditLife: Codable {
 
     /// Another product for the rest of a period; without a price it is charged later, with other things.
     struct Change: Codable {
-        var name: String
-        var period: String
-        var product: String
+        var name: TransactionID
+        var period: TransactionID
+        var product: ProductID
         var at: Int64
         var price: Money?
     }
 
     struct End: Codable {
-        var period: String
+        var period: TransactionID
         var at: Int64
     }
 
     struct Purchase: Codable {
-        var name: String
-        var product: String
+        var name: TransactionID
+        var product: ProductID
         var quantity: Int64
         var at: Int64
         var price: Money?
@@ -55,7 +55,7 @@ struct GeneratedCreditLife: Codable {
             }
         }
 
-        var name: String
+        var name: TransactionID
         var at: Int64
         var scope: Scope
         var ends_access: Bool
@@ -81,7 +81,7 @@ struct GeneratedCreditLife: Codable {
     static let day: Int64 = 24 * hour
     static let origin: Int64 = 1_775_001_600_000
     /// The price of a product, and the days of its period.
-    static let products: [(name: String, cents: Int64, days: Int64)] = [
+    static let products: [(name: ProductID, cents: Int64, days: Int64)] = [
         ("basic", 1000, 30), ("pro", 2000, 30), ("max", 5000, 30), ("year", 20_000, 365),
     ]
 
@@ -354,7 +354,7 @@ extension GeneratedCreditLife {
     }
 
     private mutating func begin(
-        _ product: String,
+        _ product: ProductID,
         named name: String,
         at start: Int64,
         before: Paid?,

@@ -62,11 +62,11 @@ struct IdentityTests {
 
     @Test("What a Play order pays for is named by order and product, however a channel names the two")
     func items() {
-        let order = "GPA.1234-5678-9012-34567..0"
+        let order: TransactionID = "GPA.1234-5678-9012-34567..0"
         let names =
             [SubscriptionID(store: .playStore, environment: .production, id: "GPA.1234-5678-9012-34567")]
             + [SubscriptionID(store: .playStore, environment: .production, id: "0f3a:hifi")]
-        func ids(of lineage: SubscriptionID, _ transaction: String, _ product: String?) -> [EventID] {
+        func ids(of lineage: SubscriptionID, _ transaction: TransactionID, _ product: ProductID?) -> [EventID] {
             [
                 .periodBegan(lineage, transaction: transaction, product: product),
                 .ended(lineage, transaction: transaction, product: product, periodStart: .distantPast),
@@ -81,10 +81,11 @@ struct IdentityTests {
         )
         for lineage in names {
             #expect(ids(of: lineage, order, "hifi").first == expected)
-            for (transaction, product) in [
+            let others: [(TransactionID, ProductID?)] = [
                 (order, "hifi:monthly"), ("\(order)@0f3a", "hifi"), ("\(order)/hifi", "hifi:monthly"),
                 ("\(order)/hifi@0f3a", nil),
-            ] {
+            ]
+            for (transaction, product) in others {
                 #expect(ids(of: lineage, transaction, product) == ids(of: lineage, order, "hifi"), "\(transaction)")
             }
             #expect(Set(ids(of: lineage, order, "hifi")).isDisjoint(with: ids(of: lineage, order, "music")))
@@ -100,7 +101,7 @@ struct IdentityTests {
     @Test("The order that a purchase begins with names an end together with the period's start")
     func ends() {
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "0f3a")
-        func id(_ order: String, _ start: Double?) -> EventID {
+        func id(_ order: TransactionID, _ start: Double?) -> EventID {
             .ended(
                 lineage,
                 transaction: order,
@@ -108,7 +109,7 @@ struct IdentityTests {
                 periodStart: start.map { Date(timeIntervalSince1970: $0) }
             )
         }
-        let order = "GPA.1234-5678-9012-34567"
+        let order: TransactionID = "GPA.1234-5678-9012-34567"
         #expect(id(order, 0) != id(order, 2_678_400))
         #expect(id(order, 0) == id("\(order)@0f3a", 0.9))
         // The order of a renewal pays for one period.

@@ -45,7 +45,7 @@ struct ItemClosureTests {
             at: days ?? start,
             [
                 .closure(.open), .owner(Account("u1", .appUserID)),
-                .period(.init(period, product: id, phase: .regular, transaction: "\(id) \(start)")),
+                .period(.init(period, product: ProductID(id), phase: .regular, transaction: "\(id) \(start)")),
             ]
         )
     }

@@ -23,7 +23,7 @@ struct LongHistoryTests {
         for index in 0..<count {
             let start = Date(millisecondsSince1970: last - (count - index) * Self.day)
             let end = start.addingTimeInterval(86_400)
-            let name = index % 97 == 5 ? "t\(1 + index / 97 % 3)" : "h\(index)"
+            let name: TransactionID = index % 97 == 5 ? "t\(1 + index / 97 % 3)" : "h\(index)"
             var facts: [Fact] = [
                 .period(
                     Fact.Period(
@@ -41,7 +41,7 @@ struct LongHistoryTests {
                     .randomElement(using: &random) ?? .customer
                 // At times that of a neighbour, or of none.
                 let days = Double([0, 0, 0, 0, 1, -1, 0.4, 0.0001].randomElement(using: &random) ?? 0)
-                let names = [name, name, name, nil, "h\(index - 1)", "t2", "unknown \(index)"]
+                let names: [TransactionID?] = [name, name, name, nil, "h\(index - 1)", "t2", "unknown \(index)"]
                 facts.append(
                     .periodEnded(
                         Fact.PeriodEnd(

@@ -31,7 +31,7 @@ struct OpenQuestionTests {
         return state
     }
 
-    private static func period(_ from: TimeInterval, _ until: TimeInterval, transaction: String = "1") -> Fact {
+    private static func period(_ from: TimeInterval, _ until: TimeInterval, transaction: TransactionID = "1") -> Fact {
         .period(
             .init(
                 ServicePeriod(start: start + from * day, end: start + until * day),

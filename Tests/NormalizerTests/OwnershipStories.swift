@@ -12,13 +12,13 @@ struct OwnershipStories {
         let period = ServicePeriod(start: AccountStories.day(0), end: AccountStories.day(365))
         return AccountStories.event(
             .started(.init(origin: .new, phase: .regular, period: period)),
-            lineage,
+            TransactionID(lineage),
             at: days,
             of: lineage,
             store: store,
             by: .revenuecat,
             [
-                .period(.init(period, product: "basic", phase: .regular, transaction: lineage)),
+                .period(.init(period, product: "basic", phase: .regular, transaction: TransactionID(lineage))),
                 .owner(account),
             ]
         )

@@ -19,8 +19,8 @@ struct ProductsCredits {
     private static func event(
         _ event: LifecycleEvent,
         at date: Date,
-        _ name: String,
-        product: String = "basic",
+        _ name: TransactionID,
+        product: ProductID = "basic",
         facts: [Fact] = [],
         effectiveAt: Date? = nil
     ) -> NormalizedEvent {
@@ -48,15 +48,15 @@ struct ProductsCredits {
                 notificationID: "\(event.kind)-\(name)-\(date.rfc3339)",
                 channel: .webhook,
                 evidence: .init(.unchecked),
-                digest: name,
+                digest: name.rawValue,
                 mapper: "test/1"
             )
         )
     }
 
     private static func begins(
-        _ name: String,
-        _ product: String,
+        _ name: TransactionID,
+        _ product: ProductID,
         from: Double,
         to: Double,
         at: Double? = nil,
@@ -75,7 +75,7 @@ struct ProductsCredits {
         )
     }
 
-    private static func ends(_ name: String, from: Double, at: Double) -> NormalizedEvent {
+    private static func ends(_ name: TransactionID, from: Double, at: Double) -> NormalizedEvent {
         event(
             .expired(.init(reason: .customer)),
             at: day(at),
@@ -86,7 +86,7 @@ struct ProductsCredits {
 
     private static func refund(
         _ event: LifecycleEvent,
-        of name: String = "t1",
+        of name: TransactionID = "t1",
         on days: Double,
         _ scope: LifecycleEvent.Refund.Scope?,
         from start: Double? = 0
@@ -111,7 +111,7 @@ struct ProductsCredits {
 
     /// Money that went back, or where there is no scope, came again.
     private static func refund(
-        of name: String,
+        of name: TransactionID,
         on days: Double,
         _ scope: LifecycleEvent.Refund.Scope?,
         from start: Double?
@@ -152,9 +152,9 @@ struct ProductsCredits {
         init(using random: inout SplitMix64) {
             func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
             var (start, isRenewal) = (0.0, false)
-            var refunded: (product: String, until: Double) = ("", 0)
-            for name in ["t1", "t2", "t3", "t4"].prefix(1 + pick(4)) {
-                let chosen = ["basic", "pro"][pick(2)]
+            var refunded: (product: ProductID, until: Double) = ("", 0)
+            for name in (["t1", "t2", "t3", "t4"] as [TransactionID]).prefix(1 + pick(4)) {
+                let chosen: ProductID = ["basic", "pro"][pick(2)]
                 let product = start < refunded.until ? refunded.product : chosen
                 let phase: PeriodPhase = !isRenewal && product == "pro" && pick(3) == 0 ? .trial : .regular
                 let end = start + (phase == .trial ? 7 : 30)
@@ -178,7 +178,7 @@ struct ProductsCredits {
                     start = end
                 }
             }
-            for name in ["c1", "c2"].prefix(pick(3)) {
+            for name in (["c1", "c2"] as [TransactionID]).prefix(pick(3)) {
                 let (moment, quantity) = (Double(1 + pick(40)) + 0.25, Int64(1 + pick(3)))
                 events.append(coins(name, quantity, on: moment))
                 bought += quantity * 30
@@ -196,7 +196,7 @@ struct ProductsCredits {
     }
 
     private static func coins(
-        _ name: String,
+        _ name: TransactionID,
         _ quantity: Int64,
         on days: Double,
         _ price: Price? = nil
@@ -213,9 +213,9 @@ struct ProductsCredits {
 
     /// An immediate change to the product, reported a while after it took effect.
     private static func changes(
-        _ name: String,
-        from old: String,
-        to new: String,
+        _ name: TransactionID,
+        from old: ProductID,
+        to new: ProductID,
         _ days: ClosedRange<Double>,
         at: Double
     )

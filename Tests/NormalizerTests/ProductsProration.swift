@@ -194,7 +194,7 @@ struct ProductsChanges {
 
     /// The App Store's table for all pairs: a column for each product changed to, in the order of level and duration.
     /// U upgrade at once, d downgrade later, C crossgrade at once, c crossgrade later.
-    private static let table = [
+    private static let table: [(ProductID, String)] = [
         ("1.0", "- c c c d d d d d d d d"), ("1.1", "c - c c d d d d d d d d"),
         ("1.2", "c c - c d d d d d d d d"), ("1.3", "c c c - d d d d d d d d"),
         ("2.0", "U U U U - c c c d d d d"), ("2.1", "U U U U c - c c d d d d"),
@@ -204,8 +204,8 @@ struct ProductsChanges {
     ]
 
     @Test("App Store: three levels, four durations, every direction", arguments: table)
-    func appStore(old: String, row: String) throws {
-        let columns = (1...3).flatMap { level in (0...3).map { "\(level).\($0)" } }
+    func appStore(old: ProductID, row: String) throws {
+        let columns = (1...3).flatMap { level in (0...3).map { "\(level).\($0)" as ProductID } }
         for (new, cell) in zip(columns, row.split(separator: " ")) {
             let change = Self.catalog.appStoreChange(from: old, to: new)
             let expected: ProductChangeClass? =
@@ -249,7 +249,8 @@ struct ProductsChanges {
     )
     func play(mode: PlayReplacementMode, proration: LifecycleEvent.ProductChange.Proration, isImmediate: Bool) {
         for (old, new, direction) in [
-            ("2.1", "1.1", LifecycleEvent.ProductChange.Direction.upgrade), ("1.1", "2.1", .downgrade),
+            ("2.1" as ProductID, "1.1" as ProductID, LifecycleEvent.ProductChange.Direction.upgrade),
+            ("1.1", "2.1", .downgrade),
             ("1.1", "1.2", .crossgrade),
         ] {
             #expect(

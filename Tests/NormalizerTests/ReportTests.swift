@@ -8,7 +8,7 @@ import Testing
 struct ReportTests {
     private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "L1")
 
-    private static func period(_ name: String, _ from: Double, to: Double) -> Fact {
+    private static func period(_ name: TransactionID, _ from: Double, to: Double) -> Fact {
         let period = ServicePeriod(start: AccountStories.day(from), end: AccountStories.day(to))
         return .period(.init(period, product: "basic", phase: .regular, transaction: name))
     }

@@ -37,9 +37,9 @@ struct RandomStory {
         return Date(millisecondsSince1970: Self.origin + Int64(pick(6)) * 10 * Self.day + one(0, 0, 400, -700))
     }
 
-    private mutating func transaction() -> String? { one(nil, "", "t1", "t2", "t3") }
+    private mutating func transaction() -> TransactionID? { one(nil, "", "t1", "t2", "t3") }
 
-    private mutating func name() -> String { one("t1", "t2", "t3", "") }
+    private mutating func name() -> TransactionID { one("t1", "t2", "t3", "") }
 
     private mutating func lineage() -> SubscriptionID {
         SubscriptionID(

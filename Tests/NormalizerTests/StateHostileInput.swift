@@ -22,7 +22,7 @@ private func statement(
     )
 }
 
-private func period(_ from: Double, _ to: Double?, _ transaction: String?, product: String = "pro") -> Fact {
+private func period(_ from: Double, _ to: Double?, _ transaction: TransactionID?, product: ProductID = "pro") -> Fact {
     .period(
         .init(
             ServicePeriod(start: day(from), end: to.map(day)),
@@ -324,7 +324,8 @@ struct StateEarlyRenewal {
     @Test("what a look-up can show")
     func outcomes() throws {
         let (_, check) = try announced()
-        func outcome(_ from: Double, _ to: Double, _ product: String = "pro", at now: Double) -> RenewalCheck.Outcome {
+        func outcome(_ from: Double, _ to: Double, _ product: ProductID = "pro", at now: Double) -> RenewalCheck.Outcome
+        {
             check.outcome(
                 observing: ServicePeriod(start: day(from), end: day(to)),
                 product: product,

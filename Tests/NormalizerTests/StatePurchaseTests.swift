@@ -31,8 +31,8 @@ struct StatePurchaseTests {
     private static func bought(
         _ type: LifecycleEvent.OneTimePurchase.ProductType,
         until end: Date?,
-        _ product: String = "p",
-        as transaction: String = "t1"
+        _ product: ProductID = "p",
+        as transaction: TransactionID = "t1"
     ) -> NormalizedEvent {
         let purchase = LifecycleEvent.OneTimePurchase(type: type, quantity: 1, expires: end)
         return reported(
@@ -68,7 +68,7 @@ struct StatePurchaseTests {
     private static func denied(
         since: Date?,
         _ reason: AccessDecision.Denial.Reason,
-        product: String? = "p",
+        product: ProductID? = "p",
         _ evidence: [NormalizedEvent]
     ) -> AccessDecision {
         .denied(

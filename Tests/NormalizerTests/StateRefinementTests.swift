@@ -8,7 +8,7 @@ import Testing
 struct StateRefinementTests {
     private static func reported(
         _ event: LifecycleEvent,
-        _ name: String?,
+        _ name: TransactionID?,
         at days: Double,
         of lineage: String = "L1",
         store: PurchaseStore = .appStore,
@@ -24,7 +24,9 @@ struct StateRefinementTests {
         ServicePeriod(start: AccountStories.day(from), end: AccountStories.day(to))
     }
 
-    private static func renewed(_ name: String, _ from: Double, _ to: Double, _ phase: PeriodPhase) -> NormalizedEvent {
+    private static func renewed(_ name: TransactionID, _ from: Double, _ to: Double, _ phase: PeriodPhase)
+        -> NormalizedEvent
+    {
         let period = period(from, to)
         return reported(
             .renewed(.init(cause: .unknown, phase: phase, period: period)),
@@ -178,7 +180,7 @@ struct StateRefinementTests {
     )
     func endBeforeAnother(_ store: PurchaseStore, _ lineage: String) throws {
         let isPlay = store == .playStore
-        let products = isPlay ? ("sub:basic", "sub:pro") : ("basic", "pro")
+        let products: (ProductID, ProductID) = isPlay ? ("sub:basic", "sub:pro") : ("basic", "pro")
         func ended(at days: Double) -> NormalizedEvent {
             let end = Fact.PeriodEnd(
                 start: AccountStories.day(0),
@@ -207,7 +209,7 @@ struct StateRefinementTests {
     @Test("a purchase waits for its payment whatever was paid for before it, and no more once it is paid for")
     func pending() {
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "L1")
-        func pending(_ name: String, at days: Double) -> NormalizedEvent {
+        func pending(_ name: TransactionID, at days: Double) -> NormalizedEvent {
             Self.reported(
                 .purchasePending(.init(product: "basic")),
                 name,

@@ -17,11 +17,11 @@ struct Story: Decodable, Sendable, CustomTestStringConvertible {
         var grantors: Int?
         var conflicts: Int?
         var reason: AccessDecision.Denial.Reason?
-        var product: String?
+        var product: ProductID?
         var willRenew: Bool?
         /// Present and null where there must be none.
         var nullable: [String: Date?]
-        var pendingProduct: String??
+        var pendingProduct: ProductID??
 
         private enum CodingKeys: String, CodingKey {
             case at, after, lineage, account, environment, granted, status, grantors, conflicts, reason, product
@@ -45,7 +45,7 @@ struct Story: Decodable, Sendable, CustomTestStringConvertible {
             grantors = try container.decodeIfPresent(Int.self, forKey: .grantors)
             conflicts = try container.decodeIfPresent(Int.self, forKey: .conflicts)
             reason = try container.decodeIfPresent(AccessDecision.Denial.Reason.self, forKey: .reason)
-            product = try container.decodeIfPresent(String.self, forKey: .product)
+            product = try container.decodeIfPresent(ProductID.self, forKey: .product)
             willRenew = try container.decodeIfPresent(Bool.self, forKey: .willRenew)
             nullable = [:]
             for key in [CodingKeys.until, .since, .resumesAt, .periodEnd, .nextStart] where container.contains(key) {
@@ -56,7 +56,7 @@ struct Story: Decodable, Sendable, CustomTestStringConvertible {
                 nullable[key.rawValue] = .some(nil)
             }
             if container.contains(.pendingProduct) {
-                pendingProduct = .some(try container.decodeIfPresent(String.self, forKey: .pendingProduct))
+                pendingProduct = .some(try container.decodeIfPresent(ProductID.self, forKey: .pendingProduct))
             }
         }
     }
@@ -285,7 +285,7 @@ struct StateStories {
             case .started, .renewed: expected = .periodBegan(lineage, transaction: transaction, product: product)
             case .expired(let expired): expected = ended(expired.reason)
             case .paused: expected = ended(.paused)
-            case .refunded: expected = .refunded(lineage, refund: transaction)
+            case .refunded: expected = .refunded(lineage, refund: transaction.rawValue)
             case .refundReversed: expected = .refundReversed(lineage, transaction: transaction)
             case .oneTimePurchased: expected = .purchased(lineage, transaction: transaction, product: product)
             case .extended(let extended):

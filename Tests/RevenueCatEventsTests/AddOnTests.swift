@@ -143,7 +143,7 @@ struct AddOnTests {
     }
 
     /// In every order the state is one; its products at some moments.
-    private func products(_ webhooks: [[NormalizedEvent]], at moments: [Int64]) throws -> [Set<String>] {
+    private func products(_ webhooks: [[NormalizedEvent]], at moments: [Int64]) throws -> [Set<ProductID>] {
         var expected: AccountLedger?
         for order in StoryTests.permutations(webhooks) {
             var ledger = AccountLedger()
@@ -154,7 +154,7 @@ struct AddOnTests {
         let ledger = try #require(expected)
         return moments.map { moment in
             Set(
-                ledger.states.flatMap { state -> [String] in
+                ledger.states.flatMap { state -> [ProductID] in
                     guard case .granted(_, let grant) = state.access(at: date(moment)) else { return [] }
                     return [grant.product] + (grant.otherProducts ?? [])
                 }
@@ -167,7 +167,7 @@ struct AddOnTests {
         let bought = try reported("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order)
         let plan = try alone("RENEWAL", "music:monthly", at: t1 + 5000, from: t1, to: t2, order: "\(Self.order)..0")
         let addOn = try alone("RENEWAL", "hifi:monthly", at: t1 + 6000, from: t1, to: t2, order: "\(Self.order)..0")
-        let both: Set = ["music:monthly", "hifi:monthly"]
+        let both: Set<ProductID> = ["music:monthly", "hifi:monthly"]
         #expect(try products([bought, plan, addOn], at: [t0 + day, t1 + day, t2]) == [both, both, []])
         let ended = try alone(
             "EXPIRATION",
@@ -177,7 +177,7 @@ struct AddOnTests {
             to: t1 + 5 * day,
             order: "\(Self.order)..0"
         )
-        let left: [Set<String>] = [both, ["music:monthly"], []]
+        let left: [Set<ProductID>] = [both, ["music:monthly"], []]
         #expect(try products([bought, plan, addOn, ended], at: [t1 + day, t1 + 6 * day, t2]) == left)
         var ledger = AccountLedger()
         for event in [bought, plan, addOn, ended].joined() { _ = ledger.apply(event) }
@@ -238,7 +238,7 @@ struct AddOnTests {
             to: t1 + 9 * day,
             order: name
         )
-        let expected: [Set<String>] = [["music:monthly"], ["music:monthly", "hifi:monthly"], ["hifi:monthly"]]
+        let expected: [Set<ProductID>] = [["music:monthly"], ["music:monthly", "hifi:monthly"], ["hifi:monthly"]]
         #expect(try products([plan, addOn], at: [t0 + day, t0 + 10 * day, t1 + day]) == expected)
     }
 }

@@ -319,7 +319,7 @@ struct ClientTests {
             ("will_change_product", true, "basic_m"), ("will_pause", true, nil),
             ("requires_price_increase_consent", true, nil),
             ("something_new", nil, nil),
-        ] as [(String, Bool?, String?)] {
+        ] as [(String, Bool?, ProductID?)] {
             let snapshot = try await Self.subscription([
                 "auto_renewal_status": .string(value),
                 "pending_changes": pending == nil ? nil : ["product": ["id": "prod2", "store_identifier": "basic_m"]],
@@ -490,7 +490,8 @@ struct ClientTests {
         let check = try Self.check()
         let before = date(t1 - 8 * hour)
         let after = date(t1 + 60_000)
-        func outcome(_ changes: KeyValuePairs<String, JSONText?>, _ product: String = "pro_m", _ at: Date) async throws
+        func outcome(_ changes: KeyValuePairs<String, JSONText?>, _ product: ProductID = "pro_m", _ at: Date)
+            async throws
             -> RenewalCheck.Outcome?
         {
             try await Self.subscription(changes).outcome(of: check, known: Self.known, product: product, at: at)

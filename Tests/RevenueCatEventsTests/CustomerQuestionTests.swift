@@ -51,7 +51,7 @@ struct CustomerQuestionTests {
     }
 
     /// The products of the periods that an answer states.
-    static func products(_ answer: LineageAnswer) -> [String] {
+    static func products(_ answer: LineageAnswer) -> [ProductID] {
         guard case .stated(let results) = answer else { return [] }
         return results.flatMap(\.statements).flatMap(\.facts).compactMap { fact in
             switch fact {
@@ -121,7 +121,7 @@ struct CustomerQuestionTests {
             product: "pro_m",
             at: t1 + 7_200_000
         )
-        for (product, access) in [("pro_m", true), ("other", nil)] {
+        for (product, access) in [("pro_m" as ProductID, true), ("other", nil)] {
             let transport = StubTransport()
             transport.on(.any, respond: ClientTests.response(200, entry))
             var question = Self.question()

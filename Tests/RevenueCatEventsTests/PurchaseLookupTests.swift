@@ -275,7 +275,8 @@ struct PurchaseLookupTests {
 
     // MARK: The same as the webhook
 
-    static func expectSame(_ purchase: RevenueCatPurchase, _ webhook: NormalizedEvent, product: String? = nil) throws {
+    static func expectSame(_ purchase: RevenueCatPurchase, _ webhook: NormalizedEvent, product: ProductID? = nil) throws
+    {
         let event = try #require(purchase.event(product: product, at: asked))
         #expect(event.id == webhook.id)
         #expect(event.event == webhook.event)

@@ -25,7 +25,7 @@ struct RefundLookupTests {
             .first,
             [
                 "cancel_reason": "CUSTOMER_SUPPORT", "expiration_at_ms": .integer(t0 + 2 * day),
-                "product_id": .string(bought.product?.id ?? ""),
+                "product_id": .string(bought.product?.id.rawValue ?? ""),
             ]
         )
         let refund = try #require(try CreditTests.events([cancellation]).first)

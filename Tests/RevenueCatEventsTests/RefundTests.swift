@@ -46,10 +46,11 @@ struct RefundTests {
         let expiration = RevenueCatSimulator.Event([
             "type": "EXPIRATION", "id": "expiration", "environment": "PRODUCTION", "store": "APP_STORE",
             "event_timestamp_ms": .integer(refund.assertedAt.millisecondsSince1970 + 1),
-            "product_id": refund.product.map { .string($0.id) } ?? .null, "expiration_reason": "CUSTOMER_SUPPORT",
+            "product_id": refund.product.map { .string($0.id.rawValue) } ?? .null,
+            "expiration_reason": "CUSTOMER_SUPPORT",
             "purchased_at_ms": refund.period.map { .integer($0.start.millisecondsSince1970) } ?? .null,
             "expiration_at_ms": .integer(refund.occurredAt.millisecondsSince1970),
-            "transaction_id": refund.transaction.map { .string($0) } ?? .null,
+            "transaction_id": refund.transaction.map { .string($0.rawValue) } ?? .null,
             "original_transaction_id": refund.subscription.map { .string($0.id) } ?? .null,
         ])
         let delivery = try RevenueCatSimulator(authorization: SecretBytes("a")).delivery(

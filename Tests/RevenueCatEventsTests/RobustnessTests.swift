@@ -126,7 +126,10 @@ struct RobustnessTests {
             )
             return try Self.outcome(event.body, adapter).get().events.first?.id
         }
-        #expect(try id("RENEWAL") == .periodBegan(byToken, transaction: order, product: "pro_m"))
-        #expect(try id("EXPIRATION") == .ended(byToken, transaction: order, product: "pro_m", periodStart: nil))
+        #expect(try id("RENEWAL") == .periodBegan(byToken, transaction: TransactionID(order), product: "pro_m"))
+        #expect(
+            try id("EXPIRATION")
+                == .ended(byToken, transaction: TransactionID(order), product: "pro_m", periodStart: nil)
+        )
     }
 }

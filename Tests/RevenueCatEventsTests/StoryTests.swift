@@ -22,8 +22,8 @@ struct StoryOutcome: Sendable, CustomTestStringConvertible {
     var status: SubscriptionSnapshot.Status
     var until: Int64?
     var willRenew: Bool?
-    var product: String
-    var pending: String?
+    var product: ProductID
+    var pending: ProductID?
     var resumesAt: Int64?
 
     init(
@@ -35,8 +35,8 @@ struct StoryOutcome: Sendable, CustomTestStringConvertible {
         lineage: String = "O1",
         store: PurchaseStore = .appStore,
         environment: StoreEnvironment = .production,
-        product: String = "pro_m",
-        pending: String? = nil,
+        product: ProductID = "pro_m",
+        pending: ProductID? = nil,
         resumesAt: Int64? = nil
     ) {
         self.story = story
@@ -294,7 +294,7 @@ struct StoryTests {
 
     @Test("an immediate change is one change, whatever webhooks the store's rules make of it")
     func immediateChanges() throws {
-        for (name, product) in [("S2-12a", "pro_m"), ("S2-12b", "s:pro"), ("S2-12c", "pro_m")] {
+        for (name, product) in [("S2-12a", "pro_m" as ProductID), ("S2-12b", "s:pro"), ("S2-12c", "pro_m")] {
             let events = try refined(name)
             let changes = events.compactMap { event -> LifecycleEvent.ProductChange? in
                 if case .productChanged(let change) = event { change } else { nil }

@@ -206,7 +206,7 @@ struct SuccessionTests {
             let ledger = try played(order + [change[2]], catalog: catalog)
             #expect(ledger.states.map { $0.lineages.map(\.id) } == [["GPA.1", "GPA.2"], ["GPA.9"]])
             let state = try #require(ledger.states.first)
-            #expect(state.snapshot(at: date(bought + 2 * day)).product == plan)
+            #expect(state.snapshot(at: date(bought + 2 * day)).product == ProductID(plan))
             #expect(state.snapshot(at: date(bought + 2 * day)).pendingProduct == nil)
             #expect(state.access(at: date(bought + 2 * day)).isGranted)
             let statement = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: date(bought + 60_000))
@@ -227,7 +227,7 @@ struct SuccessionTests {
             product: "music",
             changes: ["cancel_reason": "CUSTOMER_SUPPORT", "price_in_purchased_currency": -10, "currency": "USD"]
         )
-        func products(_ state: SubscriptionState, at moment: Int64) -> Set<String> {
+        func products(_ state: SubscriptionState, at moment: Int64) -> Set<ProductID> {
             guard case .granted(_, let grant) = state.access(at: date(moment)) else { return [] }
             return Set([grant.product] + (grant.otherProducts ?? []))
         }

@@ -491,9 +491,9 @@ struct TrapTests {
             ("PLAY_STORE", "s", "s", nil),
             ("PLAY_STORE", "s:", "s", nil), ("PLAY_STORE", ":b", ":b", nil), ("APP_STORE", "a:b", "a:b", nil),
             ("PROMOTIONAL", "rc_promo_pro access_lifetime", "rc_promo_pro access_lifetime", nil),
-        ] as [(String, String, String, String?)]
+        ] as [(String, String, ProductID, String?)]
     )
-    func basePlan(_ store: String, _ product: String, _ id: String, _ basePlan: String?) throws {
+    func basePlan(_ store: String, _ product: String, _ id: ProductID, _ basePlan: String?) throws {
         let event = try one(
             event("UNCANCELLATION", t0, .first, ["store": .string(store), "product_id": .string(product)])
         )

@@ -152,7 +152,7 @@ struct InterruptedBackfillTests {
                 access[lineage] = [0, 4, 15, 24, 40].map { day in
                     let time = Simulators.start.addingTimeInterval(Double(day) * 86_400 + 60)
                     guard case .granted(_, let grant) = state.access(at: time) else { return "none" }
-                    return grant.product
+                    return grant.product.rawValue
                 }
             }
             var news: [String] = []

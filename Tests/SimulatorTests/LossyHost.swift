@@ -26,14 +26,14 @@ struct LossyHost: Sendable {
     /// The host's knowledge of access at a time.
     struct Reading {
         struct Grant: Hashable {
-            var product: String
+            var product: ProductID
             var lineages: Set<SubscriptionID>
         }
 
         var grants: [Grant] = []
         /// Every purchase that it knows.
         var lineages: Set<SubscriptionID> = []
-        var products: [String] { grants.map(\.product).sorted() }
+        var products: [ProductID] { grants.map(\.product).sorted() }
     }
 
     /// The host's knowledge.

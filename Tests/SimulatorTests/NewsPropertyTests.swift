@@ -25,7 +25,7 @@ struct NewsPropertyTests {
             let (subject, value) = (report.subject, report.mark.value.prefix { $0 != " " })
             let name =
                 switch subject.topic {
-                case .refund, .purchase: state.transaction(named: subject.transaction ?? "")
+                case .refund, .purchase: state.transaction(named: subject.transaction ?? "").rawValue
                 default:
                     PeriodTimeline(state).index(transaction: subject.transaction, start: subject.start)
                         .map { "period \($0)" } ?? "no period"

@@ -79,7 +79,7 @@ struct StoryPlaybackTests {
         let story = CustomerStory("refund-beside", "Coins are bought beside a subscription, and refunded.", steps)
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let events = try await StoryPlayback(story, by: simulator, from: Simulators.start).events
-            func transactions(_ kinds: Set<LifecycleEvent.Kind>) -> Set<String> {
+            func transactions(_ kinds: Set<LifecycleEvent.Kind>) -> Set<TransactionID> {
                 Set(events.filter { kinds.contains($0.kind) }.compactMap(\.transaction))
             }
             let coins = transactions([.oneTimePurchased])

@@ -153,7 +153,7 @@ extension CustomerStory.Plan {
     }
 
     /// Its name in a state.
-    func name(at provider: Provider, ofGooglePlay: Bool = false) -> String {
+    func name(at provider: Provider, ofGooglePlay: Bool = false) -> ProductID {
         switch provider {
         case .stripe: "prod_\(product)"
         case .google: "\(product):\(rhythm)"

@@ -33,7 +33,7 @@ struct WalkedHost {
         oneTimeProducts: coins.map { ProductCatalog.OneTimeProduct(id: $0, type: .consumable) }
     )
     /// The names of coins at each provider.
-    private static let coins = ["coins", "prod_coins", "com.example.app.coins"]
+    private static let coins: [ProductID] = ["coins", "prod_coins", "com.example.app.coins"]
 
     private let policy: CreditPolicy
     private let isRelayed: Bool
@@ -51,7 +51,7 @@ struct WalkedHost {
     private init(_ walk: RandomWalk, hasCatalog: Bool = true) {
         catalog = hasCatalog ? Self.catalog : nil
         isRelayed = walk.provider == .revenuecat
-        var allowances: [String: CreditPolicy.Allowance] = [:]
+        var allowances: [ProductID: CreditPolicy.Allowance] = [:]
         // Stripe sells months and years under one name; the price of the month stands for both.
         for name in Self.coins { allowances[name] = .init(credits: Truth.coins) }
         for plan in [CustomerStory.Plan.basicPrepaid, .basicMonthly, .proInstalments, .proYearly, .proMonthly]
@@ -179,7 +179,7 @@ struct WalkedHost {
                     let granted = host.ledger.states.filter { state in
                         !host.shared.contains { state.lineages.contains($0) }
                     }
-                    .compactMap { state -> String? in
+                    .compactMap { state -> ProductID? in
                         guard case .granted(_, let grant) = state.access(at: Date(millisecondsSince1970: moment)) else {
                             return nil
                         }
@@ -470,7 +470,7 @@ struct WalkedHost {
             let decision = ledger.access(of: account, in: .production, at: time).decision
             let plan = truth.granting(at: moment)?.plan.name(at: walk.provider, ofGooglePlay: walk.isOfGooglePlay)
             let expected = plan ?? presumed(truth, walk)
-            let actual: String? = if case .granted(_, let grant) = decision { grant.product } else { nil }
+            let actual: ProductID? = if case .granted(_, let grant) = decision { grant.product } else { nil }
             if actual != expected {
                 return "access at \(RFC3339.string(moment)) is \(actual ?? "none"), expected \(expected ?? "none")"
             }
@@ -492,7 +492,7 @@ struct WalkedHost {
     }
 
     /// A purchase that gives access as long as it is not stated as used up.
-    private func presumed(_ truth: Truth, _ walk: RandomWalk) -> String? {
+    private func presumed(_ truth: Truth, _ walk: RandomWalk) -> ProductID? {
         guard catalog == nil, truth.coinSales > 0 else { return nil }
         switch walk.provider {
         case .google: return "coins"

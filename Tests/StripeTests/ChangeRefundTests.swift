@@ -69,8 +69,8 @@ struct ChangeRefundTests {
     private static func credits(
         _ deliveries: [Taken],
         after first: [Taken] = []
-    ) throws -> Set<[String: Int64]> {
-        var found: Set<[String: Int64]> = []
+    ) throws -> Set<[ProductID: Int64]> {
+        var found: Set<[ProductID: Int64]> = []
         let adapter = try policed { $0.refundSource = .refunds }
         try RareFlowTests.Host.inEachOrder(deliveries, after: first, by: adapter) { host in
             let statement = CreditStatement(of: host.state, under: policy, uses: [], at: date(middle + 7 * day))

@@ -14,10 +14,10 @@ struct HindsightTests {
     /// A reading at a moment.
     private struct Seen: Hashable {
         var isGranted: Bool
-        var product: String?
+        var product: ProductID?
         var phase: PeriodPhase?
 
-        init(_ isGranted: Bool, _ product: String? = "prod_basic", phase: PeriodPhase? = .regular) {
+        init(_ isGranted: Bool, _ product: ProductID? = "prod_basic", phase: PeriodPhase? = .regular) {
             (self.isGranted, self.product, self.phase) = (isGranted, product, phase)
         }
 
@@ -88,7 +88,7 @@ struct HindsightTests {
         ]
         for order in RareFlowTests.permutations(deliveries) {
             let state = try RareFlowTests.Host(adapter(), order).state
-            let others = [Int64(100), 300, 400, 500].map { hours -> [String]? in
+            let others = [Int64(100), 300, 400, 500].map { hours -> [ProductID]? in
                 guard case .granted(_, let grant) = state.access(at: date(created + hours * 3600)) else { return nil }
                 return grant.otherProducts ?? []
             }

@@ -22,20 +22,28 @@ struct IdentityRuleTests {
             guard let product = event.product?.id, let start = event.period?.start else { return nil }
             return .periodBegan(lineage, product: product, start: start)
         case .refunded(let refund):
-            return .refunded(any, refund: refund.refund ?? refund.transaction)
+            return .refunded(any, refund: refund.refund ?? refund.transaction.rawValue)
         case .refundReversed(let reference):
-            return .refundReversed(any, transaction: reference.refund ?? reference.transaction)
+            return .refundReversed(any, transaction: reference.refund.map(TransactionID.init) ?? reference.transaction)
         case .chargeback(let chargeback):
-            return .chargeback(any, dispute: chargeback.dispute ?? chargeback.transaction, stage: chargeback.stage)
+            return .chargeback(
+                any,
+                dispute: chargeback.dispute ?? chargeback.transaction.rawValue,
+                stage: chargeback.stage
+            )
         case .productChangeScheduled(let change):
             return .changeScheduled(
                 lineage,
-                from: change.fromBasePlan ?? change.from ?? "",
-                to: change.toBasePlan ?? change.to,
+                from: change.fromBasePlan.map(ProductID.init) ?? change.from ?? "",
+                to: change.toBasePlan.map(ProductID.init) ?? change.to,
                 at: date(change)
             )
         case .productChangeReverted(let change):
-            return .changeReverted(lineage, product: change.toBasePlan ?? change.to, at: date(change))
+            return .changeReverted(
+                lineage,
+                product: change.toBasePlan.map(ProductID.init) ?? change.to,
+                at: date(change)
+            )
         case .oneTimePurchased:
             return event.transaction.map { .purchased(lineage, transaction: $0, product: event.product?.id) }
         default:

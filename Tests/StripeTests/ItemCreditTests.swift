@@ -46,7 +46,7 @@ struct ItemCreditTests {
         _ state: SubscriptionState,
         _ policy: CreditPolicy = policy,
         at time: Int64
-    ) -> [String: Int64] {
+    ) -> [ProductID: Int64] {
         let statement = CreditStatement(of: state, under: policy, uses: [], at: date(time))
         return statement.grants.reduce(into: [:]) { credits, grant in
             if grant.left > 0 { credits[grant.product ?? "", default: 0] += grant.left }
@@ -56,8 +56,8 @@ struct ItemCreditTests {
     /// Expects the credits of a month that changes in its middle, in any order of its notifications.
     private static func expect(
         _ deliveries: [Taken],
-        before: [String: Int64],
-        after: [String: Int64],
+        before: [ProductID: Int64],
+        after: [ProductID: Int64],
         at location: SourceLocation = #_sourceLocation
     ) throws {
         for order in RareFlowTests.permutations(deliveries) {
@@ -117,7 +117,7 @@ struct ItemCreditTests {
     func swaps() throws {
         // 5.00 of 10.00 are unused, and pro costs 10.00 for the rest: half of half of 500 is paid for.
         for others in [[], [Self.boost]] {
-            let rest: [String: Int64] = others.isEmpty ? [:] : ["boost": 100]
+            let rest: [ProductID: Int64] = others.isEmpty ? [:] : ["boost": 100]
             let deliveries = Self.life([Self.basic] + others, then: [Self.pro] + others)
             for order in RareFlowTests.permutations(deliveries) {
                 let state = try ItemTests.state(order, adapter())

@@ -37,7 +37,7 @@ struct ItemTests {
         try PitfallTests.state(deliveries.map { ($0.body, $0.time) }, adapter)
     }
 
-    private func products(_ state: SubscriptionState, at time: Int64) -> [String] {
+    private func products(_ state: SubscriptionState, at time: Int64) -> [ProductID] {
         guard case .granted(_, let grant) = state.access(at: date(time)) else { return [] }
         return [grant.product] + (grant.otherProducts ?? [])
     }

@@ -67,10 +67,10 @@ struct OneSecondStoryTests {
     private struct Reading: Hashable {
         let lineages: [SubscriptionID]
         let status: SubscriptionSnapshot.Status
-        let product: String?
+        let product: ProductID?
         let period: ServicePeriod?
         let willRenew: Bool?
-        let pendingProduct: String?
+        let pendingProduct: ProductID?
         let isGranted: Bool
     }
 

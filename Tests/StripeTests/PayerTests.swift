@@ -14,10 +14,10 @@ struct PayerTests {
 
     private struct Seen: Hashable {
         var isGranted: Bool
-        var product: String?
+        var product: ProductID?
         var credits: Int64
 
-        init(_ isGranted: Bool, _ product: String? = "prod_basic", credits: Int64) {
+        init(_ isGranted: Bool, _ product: ProductID? = "prod_basic", credits: Int64) {
             (self.isGranted, self.product, self.credits) = (isGranted, product, credits)
         }
 

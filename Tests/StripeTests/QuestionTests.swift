@@ -346,7 +346,7 @@ extension QuestionTests {
     )
     func comesNext() async throws {
         var ledger = AccountLedger()
-        func next(_ object: JSONMembers, at time: Int64, ofSession: Bool = false) async throws -> String? {
+        func next(_ object: JSONMembers, at time: Int64, ofSession: Bool = false) async throws -> ProductID? {
             if ofSession {
                 answer(Self.session(["mode": "subscription", "subscription": .object(object)]))
                 _ = ledger.apply(try await adapter().receive(checkoutSession: "cs_1", receivedAt: date(time)))

@@ -116,7 +116,7 @@ struct StoryTests {
         let simulator = simulator()
         let adapter = try adapter()
         var state = SubscriptionState(try Self.lineage())
-        var products: [String] = []
+        var products: [ProductID] = []
         for event in try CustomerStory.subscriptionLife(simulator) {
             for statement in try adapter.take(event.content, at: event.created, simulator).statements {
                 state.apply(statement)

@@ -164,7 +164,7 @@ import Testing
     func refundReview() async throws {
         let gateway = try await bench.gateway()
         let journal = Journal(try await bench.storage(), now: { Bench.now })
-        for order in ["GPA.1", "GPA.2"] { try await journal.apply(Self.review(of: order)) }
+        for order in ["GPA.1", "GPA.2"] as [TransactionID] { try await journal.apply(Self.review(of: order)) }
         try await RouterClient.with(gateway.router) { client in
             let listed = try await client.get("/v1/due").text
             let duties = try JSONDecoder().decode([DueItem].self, from: Data(listed.utf8))
@@ -193,7 +193,7 @@ import Testing
     }
 
     /// Google's question about a refund, which names an order and no purchase.
-    static func review(of order: String) -> Normalization {
+    static func review(of order: TransactionID) -> Normalization {
         Normalization([
             NormalizedEvent(
                 id: EventID(provider: .google, environment: .unknown, notification: "refund_review/\(order)"),

@@ -210,7 +210,7 @@ import Testing
         for item in try await journal.outbox.next(100, lease: .seconds(60)) {
             try await journal.outbox.failed(item, because: "status 500")
         }
-        for order in ["GPA.1", "GPA.2"] { try await journal.apply(AnswerTests.review(of: order)) }
+        for order in ["GPA.1", "GPA.2"] as [TransactionID] { try await journal.apply(AnswerTests.review(of: order)) }
         let late = try #require(try await journal.due(at: Bench.now).first)
         let item = try #require(try await journal.duties.take(id: late.id))
         try await journal.duties.failed(item, because: "the deadline has passed")

@@ -35,7 +35,7 @@ public struct ConsumptionAnswers: OwedAnswers {
             let statement = await statement(owed)
         else { return }
         do throws(AppStoreServerError) {
-            try await send(statement, about: request.transaction, to: environment)
+            try await send(statement, about: request.transaction.rawValue, to: environment)
         } catch {
             throw error.asDeliveryError("the answer about a refund")
         }

@@ -40,7 +40,7 @@ extension AppleSnapshot {
     /// The name of the refund. Further items can be refunded later, and that is another refund.
     var refundName: String {
         guard transaction.revocationPercentage == nil, case .fraction(let fraction) = refundScope else {
-            return purchaseID
+            return purchaseID.rawValue
         }
         return "\(purchaseID)*\(fraction)"
     }
@@ -113,7 +113,7 @@ extension AppleSnapshot {
         }
     }
 
-    func end(at date: Date, reason: LifecycleEvent.Expired.Reason, item: String? = nil) -> Fact.PeriodEnd {
+    func end(at date: Date, reason: LifecycleEvent.Expired.Reason, item: ProductID? = nil) -> Fact.PeriodEnd {
         Fact.PeriodEnd(start: beganAt, transaction: purchaseID, at: date, reason: reason, item: item)
     }
 

@@ -6,7 +6,7 @@ extension AppleSnapshot {
     /// The items of an Advanced Commerce subscription in addition to its main one, by SKU: all its items run together.
     var addOns: [PurchasedProduct] {
         itemEnds.filter { $0.value == nil && $0.key != transaction.sku }.keys.sorted()
-            .map { PurchasedProduct(id: $0, group: transaction.productID) }
+            .map { PurchasedProduct(id: ProductID($0), group: transaction.productID) }
     }
 
     /// When each item of an Advanced Commerce subscription was taken out, by SKU; nil for one that runs on.
@@ -24,16 +24,18 @@ extension AppleSnapshot {
             .period(
                 Fact.Period(
                     period,
-                    product: sku,
+                    product: ProductID(sku),
                     phase: phase,
-                    transaction: transaction.transactionID,
-                    item: sku,
+                    transaction: transactionID,
+                    item: ProductID(sku),
                     ownership: ownership
                 )
             )
         }
         let ends: [Fact] = items.compactMap { sku, end in
-            end.map { .periodEnded(self.end(at: $0, reason: hasRefund(sku) ? .refunded : .unknown, item: sku)) }
+            end.map {
+                .periodEnded(self.end(at: $0, reason: hasRefund(sku) ? .refunded : .unknown, item: ProductID(sku)))
+            }
         }
         return runs + ends
     }
@@ -86,7 +88,7 @@ extension AppleAdvancedCommerceInfo {
         var refunds: [Fact.RefundState.Item] = []
         for item in items where !item.refunds.isEmpty {
             guard let sku = item.sku, !sku.isEmpty, let scope = item.refundScope else { return nil }
-            refunds.append(Fact.RefundState.Item(product: sku, scope: scope))
+            refunds.append(Fact.RefundState.Item(product: ProductID(sku), scope: scope))
         }
         return refunds.isEmpty ? nil : refunds
     }

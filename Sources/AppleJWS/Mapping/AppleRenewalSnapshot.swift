@@ -63,17 +63,17 @@ final class AppleRenewalSnapshot {
 
     /// The product that renews next. A plan that renewal info does not name stays as it is, and so does the item of a generic
     /// product.
-    var nextProduct: String? {
+    var nextProduct: ProductID? {
         guard let id = renewalInfo.autoRenewProductID else { return nil }
         let isSame = transaction?.productID.hasOctets(of: id) == true
         // A purchase without items that renews as the same product has none.
         if let items = renewalInfo.advancedCommerce, !isSame || transaction?.sku != nil,
             let sku = items.mainSKU(after: transaction?.sku)
         {
-            return sku
+            return ProductID(sku)
         }
         let plan = renewalInfo.renewalBillingPlanType ?? (isSame ? transaction?.billingPlanType : nil)
-        return (isSame ? transaction?.sku ?? id : id).naming(plan)
+        return ProductID(isSame ? transaction?.sku ?? id : id).under(plan?.partOfProduct)
     }
 
     /// True if Apple says that grace runs, and not until when.

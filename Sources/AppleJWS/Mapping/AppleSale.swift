@@ -36,7 +36,7 @@ extension PurchasedItem {
             Refund(amount: $0.amount ?? ($0.type == "FULL" ? item.price : nil), at: $0.date, reason: $0.reason)
         }
         self.init(
-            product: sku,
+            product: ProductID(sku),
             price: item.price,
             removedAt: item.revocationDate,
             refunds: refunds.isEmpty ? nil : refunds

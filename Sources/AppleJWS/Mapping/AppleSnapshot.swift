@@ -62,9 +62,11 @@ extension AppleSnapshot {
 
     /// The name of the payment. A non-consumable gets another transaction each time it is restored, and is still the
     /// one purchase that the original transaction names; a refund of it is a refund of all.
-    var purchaseID: String {
-        transaction.type == .nonConsumable ? transaction.originalTransactionID : transaction.transactionID
+    var purchaseID: TransactionID {
+        transaction.type == .nonConsumable ? TransactionID(transaction.originalTransactionID) : transactionID
     }
+
+    var transactionID: TransactionID { TransactionID(transaction.transactionID) }
 
     var isFamilyShared: Bool { transaction.inAppOwnershipType == .familyShared }
 
@@ -98,7 +100,7 @@ extension AppleSnapshot {
     }
 
     /// The product with its billing plan, as facts, catalogues and credits name it.
-    var productName: String { transaction.catalogProduct.naming(transaction.billingPlanType) }
+    var productName: ProductID { transaction.catalogProduct.under(transaction.billingPlanType?.partOfProduct) }
 
     var terms: RenewalTerms? { renewal?.terms }
 
@@ -128,7 +130,7 @@ extension AppleSnapshot {
                 period,
                 product: productName,
                 phase: phase,
-                transaction: transaction.transactionID,
+                transaction: transactionID,
                 ownership: ownership,
                 commitment: commitment
             )
@@ -235,7 +237,7 @@ extension AppleTransaction {
     var sku: String? { advancedCommerce?.mainSKU(from: purchaseDate) }
 
     /// The product, without its billing plan.
-    var catalogProduct: String { sku ?? productID }
+    var catalogProduct: ProductID { ProductID(sku ?? productID) }
 
     /// True if the customer brought it about, and no renewal did. Older payloads do not say; the first of a lineage is a purchase.
     var isPurchase: Bool { transactionReason.map { $0 == .purchase } ?? isFirst }
@@ -254,11 +256,8 @@ extension AppleTransaction {
     var retryUntil: Date? { environment == .production ? expiresDate?.addingTimeInterval(60 * 86_400) : nil }
 }
 
-extension String {
-    /// A product with a billing plan: `year:MONTHLY`. A plan that is paid at once counts as none, so that a product
-    /// keeps its name when Apple begins to state its plan.
-    func naming(_ plan: AppleTransaction.BillingPlanType?) -> String {
-        guard let plan, plan != .billedUpFront, !plan.rawValue.isEmpty else { return self }
-        return "\(self):\(plan.rawValue)"
-    }
+extension AppleTransaction.BillingPlanType {
+    /// The plan in a product's name: `year:MONTHLY`. A plan that is paid at once counts as none, so that a product keeps its name
+    /// when Apple begins to state its plan.
+    var partOfProduct: String? { self == .billedUpFront ? nil : rawValue }
 }

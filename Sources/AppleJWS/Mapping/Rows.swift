@@ -50,7 +50,7 @@ struct NotificationMapping {
         case .appData(let data):
             return EventSubject(account: data.appTransaction?.appTransactionID.map { Account($0, .appTransactionID) })
         case .summary(let summary):
-            return EventSubject(product: summary.productID.map { PurchasedProduct(id: $0) })
+            return EventSubject(product: summary.productID.map { PurchasedProduct(id: ProductID($0)) })
         default:
             return EventSubject()
         }
@@ -159,7 +159,7 @@ extension NotificationMapping {
         EventDraft(
             id: .ended(
                 snapshot.lineage,
-                transaction: snapshot.transaction.transactionID,
+                transaction: snapshot.transactionID,
                 product: snapshot.productName,
                 periodStart: snapshot.period.start
             ),
@@ -255,7 +255,7 @@ extension NotificationMapping {
             return EventDraft(
                 id: .periodBegan(
                     snapshot.lineage,
-                    transaction: snapshot.transaction.transactionID,
+                    transaction: snapshot.transactionID,
                     product: snapshot.productName
                 ),
                 event: .offerRedeemed(.init(offer: offer, period: snapshot.period)),
@@ -343,7 +343,7 @@ extension NotificationMapping {
         return notified(
             .refundRequested(
                 .init(
-                    transaction: snapshot.transaction.transactionID,
+                    transaction: snapshot.transactionID,
                     reason: data.consumptionRequestReason,
                     answerBy: notification.signedDate.addingTimeInterval(12 * 3600)
                 )
@@ -362,7 +362,7 @@ extension NotificationMapping {
         return EventDraft(
             id: .extended(
                 snapshot.lineage,
-                transaction: snapshot.transaction.transactionID,
+                transaction: snapshot.transactionID,
                 product: snapshot.productName,
                 to: end
             ),
@@ -445,7 +445,7 @@ extension NotificationMapping {
     private func onTransaction(
         _ event: (LifecycleEvent.TransactionReference) -> LifecycleEvent
     ) throws(DeliveryError) -> EventDraft {
-        notified(event(.init(transaction: try required().transaction.transactionID)))
+        notified(event(.init(transaction: try required().transactionID)))
     }
 
     private var unmapped: EventDraft {

@@ -23,7 +23,7 @@ extension AppleSnapshot {
 
     private func periodBegan(_ event: LifecycleEvent) -> EventDraft {
         EventDraft(
-            id: .periodBegan(lineage, transaction: transaction.transactionID, product: productName),
+            id: .periodBegan(lineage, transaction: transactionID, product: productName),
             event: event,
             occurredAt: beganAt
         )

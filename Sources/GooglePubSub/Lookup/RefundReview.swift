@@ -90,7 +90,12 @@ public struct PlayRefundReviews: OwedAnswers {
         guard let token = owed.token else {
             throw DeliveryError(.malformed, "the token of the refund review was not kept: set the journal's sealingKey")
         }
-        let answer = await api.reviewRefund(ofOrder: request.transaction, packageName: app, token: token, review)
+        let answer = await api.reviewRefund(
+            ofOrder: request.transaction.rawValue,
+            packageName: app,
+            token: token,
+            review
+        )
         switch answer.outcome {
         case .done, .found: return
         case .denied: throw DeliveryError(.denied, "the refund review: \(answer)")

@@ -69,6 +69,6 @@ extension LineageName {
     /// The name of an item of the purchase with this name; the purchase's own without a product.
     func item(_ product: String?) -> String {
         guard let product else { return text }
-        return item(product)
+        return item(ProductID(product))
     }
 }

@@ -284,8 +284,8 @@ extension ResolutionMapping {
                 purchase.state == .expired, purchase.cancellation == .replacement,
                 let end = purchase.lineItems.compactMap(\.expiryTime).max()
             else { return [] }
-            let orders = purchase.lineItems.compactMap(\.latestSuccessfulOrderID).map { TransactionName($0).firstOrder }
-            var names = Set(orders.filter { $0.hasPrefix("GPA.") })
+            let orders = purchase.lineItems.compactMap(\.orderID?.firstOrder)
+            var names = Set(orders.filter(\.isPlayOrder).map(\.rawValue))
             if let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty { names.insert(linked.fingerprint) }
             let fingerprint = PurchaseToken(lookup.key).fingerprint
             let ofItems = Set(purchase.lineItems.map { LineageName(fingerprint).item($0.productID) })
@@ -310,7 +310,7 @@ extension ResolutionMapping {
             item.lineage,
             drafts: drafts,
             subject: EventSubject(
-                transaction: item.item.latestSuccessfulOrderID,
+                transaction: item.transaction,
                 account: item.account,
                 product: item.product,
                 period: item.knownPeriod,
@@ -371,7 +371,7 @@ extension ResolutionMapping {
     func unanswered(
         _ answer: PlayAnswer,
         token: PurchaseToken,
-        transaction: String? = nil,
+        transaction: TransactionID? = nil,
         facts: [Fact] = [],
         id: ((SubscriptionID) -> EventID)? = nil,
         terminal: () -> LifecycleEvent?
@@ -426,7 +426,7 @@ extension ResolutionMapping {
     struct Notice {
         var event: LifecycleEvent
         var identity: String
-        var transaction: String?
+        var transaction: TransactionID?
         var account: Account?
     }
 
@@ -439,13 +439,13 @@ extension ResolutionMapping {
         Notice(
             event: .refundRequested(
                 .init(
-                    transaction: review.orderID,
+                    transaction: TransactionID(review.orderID),
                     reason: review.refundReason.map { $0 == 7 ? "chargeback" : String($0) },
                     answerBy: eventTime.addingTimeInterval(86_400)
                 )
             ),
             identity: "refund_review/\(review.orderID)",
-            transaction: review.orderID,
+            transaction: TransactionID(review.orderID),
             account: Account([
                 review.obfuscatedAccountID.map { Account.Identifier($0, .obfuscatedAccountID) },
                 review.obfuscatedProfileID.map { Account.Identifier($0, .obfuscatedProfileID) },

@@ -16,12 +16,13 @@ struct PlayProducts {
     }
 
     /// Names the purchase in facts and identities: the order, or the token where there is no order.
-    func transaction(_ index: Int) -> String {
-        let order = purchase.orderID ?? token.fingerprint
+    func transaction(_ index: Int) -> TransactionID {
+        let order = TransactionID(purchase.orderID ?? token.fingerprint)
         if index == 0 { return order }
-        let product = purchase.lineItems[index].productID
-        let isRepeated = purchase.lineItems[..<index].contains { $0.productID == product }
-        return isRepeated ? "\(order)/\(product)/\(index)" : "\(order)/\(product)"
+        let product = ProductID(purchase.lineItems[index].productID)
+        let isRepeated = purchase.lineItems[..<index].contains { $0.productID == product.rawValue }
+        let share = order.share(of: product)
+        return isRepeated ? TransactionID("\(share)/\(index)") : share
     }
 
     var account: Account? {
@@ -33,7 +34,7 @@ struct PlayProducts {
 
     func product(_ item: ProductPurchase.LineItem) -> PurchasedProduct {
         PurchasedProduct(
-            id: item.productID,
+            id: ProductID(item.productID),
             basePlan: item.purchaseOptionID,
             offer: item.offerID.map { Offer(kind: .promotional, id: $0) },
             offerTags: item.offerTags.isEmpty ? nil : item.offerTags,
@@ -70,7 +71,7 @@ struct PlayProducts {
                 .purchase(
                     Fact.OneTimePurchase(
                         transaction: transaction(index),
-                        product: item.productID,
+                        product: ProductID(item.productID),
                         purchase: oneTimePurchase(item),
                         at: time
                     )
@@ -114,7 +115,7 @@ struct PlayProducts {
             drafts: drafts,
             subject: EventSubject(
                 // Further items' charges and grants are distinguished by their names in the order.
-                transaction: index == 0 ? purchase.orderID : transaction(index),
+                transaction: index == 0 ? purchase.orderID.map(TransactionID.init) : transaction(index),
                 account: account,
                 product: product(item),
                 price: price(item),
@@ -187,7 +188,7 @@ extension ResolutionMapping {
                     id: .purchased(
                         products.lineage,
                         transaction: products.transaction(index),
-                        product: item.productID
+                        product: ProductID(item.productID)
                     ),
                     event: .oneTimePurchased(products.oneTimePurchase(item)),
                     occurredAt: products.purchase.completionTime
@@ -207,7 +208,9 @@ extension ResolutionMapping {
         case (.purchased, _):
             return []
         case (.pending, _):
-            return [EventDraft(id: notified("pending"), event: .purchasePending(.init(product: item.productID)))]
+            return [
+                EventDraft(id: notified("pending"), event: .purchasePending(.init(product: ProductID(item.productID))))
+            ]
         // Taken back, in either order of arrival; or never paid, and then there is no refund.
         case (.cancelled, _):
             let wasKnown = prior?.purchases[products.transaction(index)] != nil
@@ -215,13 +218,13 @@ extension ResolutionMapping {
                 return [
                     EventDraft(
                         id: notified("pending_canceled"),
-                        event: .purchasePendingCanceled(.init(product: item.productID))
+                        event: .purchasePendingCanceled(.init(product: ProductID(item.productID)))
                     )
                 ]
             }
             return [
                 EventDraft(
-                    id: .refunded(products.lineage, refund: products.transaction(index)),
+                    id: .refunded(products.lineage, refund: products.transaction(index).rawValue),
                     event: .refunded(
                         .init(
                             transaction: products.transaction(index),

@@ -68,7 +68,7 @@ extension PlayItem {
     }
 
     /// Names the last paid order. Items share an order, and each has it in a lineage of its own.
-    var transaction: String? { item.latestSuccessfulOrderID }
+    var transaction: TransactionID? { item.orderID }
 
     /// True if it was paid for by an order of the purchase before: items that a deferred change leaves until its date,
     /// and items that a change keeps. That purchase ends at once, with the period that it named by the order.
@@ -85,10 +85,10 @@ extension PlayItem {
     }
 
     /// Names the period in facts: by its order, and by the token where the order's own period is another purchase's.
-    var periodName: String? { isContinued ? continuedName : transaction }
+    var periodName: TransactionID? { isContinued ? continuedName : transaction }
 
-    private var continuedName: String? {
-        transaction.map { TransactionName($0).continuation(under: token.fingerprint) }
+    private var continuedName: TransactionID? {
+        transaction.map { $0.continuation(under: token.fingerprint) }
     }
 
     var account: Account? {
@@ -97,18 +97,18 @@ extension PlayItem {
 
     var product: PurchasedProduct {
         PurchasedProduct(
-            id: item.productID,
+            id: ProductID(item.productID),
             basePlan: item.basePlanID,
             offer: offer,
             offerTags: item.offerTags.isEmpty ? nil : item.offerTags
         )
     }
 
-    var productName: String { item.productName }
+    var productName: ProductID { item.productName }
 
     /// The item that a deferred change puts in this one's place; by its id alone where it is not listed.
-    var nextProductName: String? {
-        item.deferredReplacement.map { target in successor?.productName ?? target }
+    var nextProductName: ProductID? {
+        item.deferredReplacement.map { target in successor?.productName ?? ProductID(target) }
     }
 
     private var offer: Offer? {
@@ -126,14 +126,10 @@ extension PlayItem {
 
 extension SubscriptionPurchase.LineItem {
     /// The product as periods and changes name it, and as relays do: a base plan decides on duration and price.
-    var productName: String { productID.naming(basePlan: basePlanID) }
-}
+    var productName: ProductID { ProductID(productID).under(basePlanID) }
 
-extension String {
-    func naming(basePlan: String?) -> String {
-        guard let basePlan, !basePlan.isEmpty else { return self }
-        return "\(self):\(basePlan)"
-    }
+    /// The order that paid for the current period.
+    var orderID: TransactionID? { latestSuccessfulOrderID.map(TransactionID.init) }
 }
 
 extension Account {
@@ -162,9 +158,7 @@ extension Account.Source {
 // MARK: Period
 
 extension PlayItem {
-    var orderID: TransactionName? { item.latestSuccessfulOrderID.map(TransactionName.init) }
-
-    var isRenewalOrder: Bool { orderID?.isRenewal == true }
+    var isRenewalOrder: Bool { transaction?.isRenewal == true }
 
     private var orderItem: PlayOrder.LineItem? {
         order?.lineItems.first { $0.productID == item.productID }
@@ -256,10 +250,8 @@ extension PlayItem {
     }
 
     /// The start of the period that an order paid for, if the purchase began with that order.
-    func firstStart(paidBy order: String) -> Date? {
-        guard !isContinued, !isPaidLater,
-            transaction.map({ TransactionName($0).firstOrder }) == order
-        else { return nil }
+    func firstStart(paidBy order: TransactionID) -> Date? {
+        guard !isContinued, !isPaidLater, transaction?.firstOrder == order else { return nil }
         return purchase.startTime
     }
 
@@ -644,8 +636,8 @@ extension PlayItem {
         // A purchase that was never owned replaced nothing.
         guard item.expiryTime != nil else { return [] }
         var names = ancestors.map(\.lineageID) + [lineageOfOrder].compactMap(\.self)
-        if let former = ancestors.first, let order = former.item?.latestSuccessfulOrderID.map(TransactionName.init) {
-            if order.firstOrder.hasPrefix("GPA.") { names.append(former.name(order.firstOrder)) }
+        if let former = ancestors.first, let order = former.item?.orderID?.firstOrder {
+            if order.isPlayOrder { names.append(former.name(order.rawValue)) }
         }
         var seen: Set<String> = [lineage.id]
         return names.filter { !$0.isEmpty && seen.insert($0).inserted }.map {
@@ -680,7 +672,7 @@ extension PlayItem {
 
     /// The lineage as relays name it, by the order.
     private var lineageOfOrder: String? {
-        guard let orderID, orderID.firstOrder.hasPrefix("GPA.") else { return nil }
-        return LineageName(orderID.firstOrder).item(nameProduct)
+        guard let order = transaction?.firstOrder, order.isPlayOrder else { return nil }
+        return LineageName(order.rawValue).item(nameProduct)
     }
 }

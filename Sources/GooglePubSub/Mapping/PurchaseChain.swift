@@ -131,7 +131,7 @@ extension SubscriptionPurchase.LineItem {
         else { return false }
         return purchase.lineItems.contains { other in
             guard let order = other.latestSuccessfulOrderID, order != orderID else { return false }
-            return other.autoRenewingPlan?.isAutoRenewEnabled == true && TransactionName(order).isRenewal
+            return other.autoRenewingPlan?.isAutoRenewEnabled == true && TransactionID(order).isRenewal
                 && !former.contains { $0.latestSuccessfulOrderID == order }
         }
     }

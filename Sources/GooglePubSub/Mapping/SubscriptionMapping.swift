@@ -41,7 +41,9 @@ extension SubscriptionMapping {
     var productChanged: EventDraft {
         let replaced =
             item.item.replacement.flatMap { replacement in
-                replacement.productID?.naming(basePlan: replacement.basePlanID ?? replacedPlan(of: replacement))
+                replacement.productID.map {
+                    ProductID($0).under(replacement.basePlanID ?? replacedPlan(of: replacement))
+                }
             } ?? predecessorItem?.productName
         return EventDraft(
             id: periodBeganID,
@@ -60,7 +62,7 @@ extension SubscriptionMapping {
         )
     }
 
-    func changeScheduled(to target: String) -> EventDraft {
+    func changeScheduled(to target: ProductID) -> EventDraft {
         let date = item.item.expiryTime
         return EventDraft(
             id: .changeScheduled(item.lineage, from: item.productName, to: target, at: date),
@@ -208,14 +210,14 @@ extension SubscriptionMapping {
     var grace: EventDraft {
         let until = item.item.expiryTime
         return EventDraft(
-            id: notified("grace", purchase.pendingOrderID ?? item.transaction ?? ""),
+            id: notified("grace", purchase.pendingOrderID ?? item.transaction?.rawValue ?? ""),
             event: .billingIssue(.init(access: until.map { .grace(until: $0) } ?? .suspended))
         )
     }
 
     var hold: EventDraft {
         EventDraft(
-            id: notified("hold", purchase.pendingOrderID ?? item.transaction ?? ""),
+            id: notified("hold", purchase.pendingOrderID ?? item.transaction?.rawValue ?? ""),
             event: .billingIssue(.init(access: .suspended))
         )
     }
@@ -269,13 +271,13 @@ extension SubscriptionMapping {
     }
 
     var purchasePending: EventDraft {
-        EventDraft(id: notified("pending"), event: .purchasePending(.init(product: item.item.productID)))
+        EventDraft(id: notified("pending"), event: .purchasePending(.init(product: ProductID(item.item.productID))))
     }
 
     var purchasePendingCanceled: EventDraft {
         EventDraft(
             id: notified("pending_canceled"),
-            event: .purchasePendingCanceled(.init(product: item.item.productID))
+            event: .purchasePendingCanceled(.init(product: ProductID(item.item.productID)))
         )
     }
 

@@ -16,7 +16,7 @@ extension ResolutionMapping {
             let draft = EventDraft(
                 id: .notified(lineage, by: .google, notification: notificationKey),
                 event: unmapped,
-                transaction: hint.orderID
+                transaction: hint.transaction
             )
             return normalization(
                 of: [LineageDraft(lineage, drafts: [draft], subject: EventSubject())],
@@ -40,10 +40,10 @@ extension ResolutionMapping {
         let order = voidedOrder(hint)
         let refundedAt = order?.refund?.time ?? row?.voidedTime ?? eventTime
         let items = try items(answer, token: hint.purchaseToken, .voided(at: refundedAt), voided: row)
-        let refunded = Self.refunded(items, by: hint.orderID, order)
+        let refunded = Self.refunded(items, by: hint.transaction, order)
         guard let item = refunded.first else { return Normalization(noChange: .init(.stale)) }
 
-        let isCurrent = item.transaction == hint.orderID
+        let isCurrent = item.transaction == hint.transaction
         // For a purchase that continues, the answer does not show why access stayed. For a replaced one, it does not
         // show if the successor continues the order.
         let affectsCurrentPeriod: Bool? = isCurrent && !item.isUsedUp ? (item.isTakenAway ? true : nil) : false
@@ -54,7 +54,7 @@ extension ResolutionMapping {
         func part(_ other: PlayItem, drafts: [EventDraft] = []) -> LineageDraft {
             var part = lineage(other, drafts: drafts)
             if isProven, refunded.contains(where: { $0.lineage == other.lineage }) {
-                part.subject.facts.append(other.refund(by: hint.orderID, scope: scope, at: refundedAt))
+                part.subject.facts.append(other.refund(by: hint.transaction, scope: scope, at: refundedAt))
             }
             return part
         }
@@ -68,18 +68,18 @@ extension ResolutionMapping {
         }
         var drafts = [
             isUnderWay
-                ? refundUnderWay(of: item.lineage, transaction: hint.orderID)
+                ? refundUnderWay(of: item.lineage, transaction: hint.transaction)
                 : moneyBack(
                     lineage: item.lineage,
-                    transaction: hint.orderID,
-                    periodStart: item.firstStart(paidBy: hint.orderID),
+                    transaction: hint.transaction,
+                    periodStart: item.firstStart(paidBy: hint.transaction),
                     scope: scope,
                     order: order,
                     row: row,
                     affectsCurrentPeriod: affectsCurrentPeriod
                 )
         ]
-        if item.endsWithRefund(by: hint.orderID) { drafts += SubscriptionMapping(item: item).drafts }
+        if item.endsWithRefund(by: hint.transaction) { drafts += SubscriptionMapping(item: item).drafts }
         return normalization(
             of: [part(item, drafts: drafts)] + others,
             environment: item.environment,
@@ -94,10 +94,10 @@ extension ResolutionMapping {
     /// Google does not name them. Of a purchase that continues, an item that has ended was taken away with its money
     /// (https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/revoke, `itemBasedRefund`),
     /// unless all of the order went back. A sum counts once.
-    private static func refunded(_ items: [PlayItem], by orderID: String, _ order: PlayOrder?) -> [PlayItem] {
-        let current = items.filter { $0.transaction == orderID }
+    private static func refunded(_ items: [PlayItem], by id: TransactionID, _ order: PlayOrder?) -> [PlayItem] {
+        let current = items.filter { $0.transaction == id }
         let renewed = items.filter { item in
-            item.transaction != orderID && order?.lineItems.contains { $0.productID == item.item.productID } == true
+            item.transaction != id && order?.lineItems.contains { $0.productID == item.item.productID } == true
         }
         let taken = current.filter { $0.isEndedBesideOthers && !$0.isUsedUp }
         let refunded = order?.isRefundedInFull == true || taken.isEmpty ? current + renewed : taken
@@ -106,7 +106,7 @@ extension ResolutionMapping {
     }
 
     /// An order that says that a refund is under way, and not of how much: reported as it is, without a refunded amount.
-    private func refundUnderWay(of lineage: SubscriptionID, transaction: String) -> EventDraft {
+    private func refundUnderWay(of lineage: SubscriptionID, transaction: TransactionID) -> EventDraft {
         EventDraft(
             id: .notified(lineage, by: .google, notification: notificationKey),
             event: unmapped,
@@ -135,7 +135,7 @@ extension ResolutionMapping {
                 others.append(products.lineage(index, drafts: [], facts: products.facts(index)))
                 continue
             }
-            let transaction = index == 0 ? hint.orderID : products.transaction(index)
+            let transaction = index == 0 ? hint.transaction : products.transaction(index)
             let draft = moneyBack(
                 lineage: products.lineage,
                 transaction: transaction,
@@ -160,7 +160,7 @@ extension ResolutionMapping {
             let draft = EventDraft(
                 id: .notified(products.lineage, by: .google, notification: notificationKey),
                 event: unmapped,
-                transaction: hint.orderID
+                transaction: hint.transaction
             )
             lineages = [products.lineage(0, drafts: [draft], facts: products.facts(0))]
             others.removeFirst()
@@ -211,7 +211,7 @@ extension ResolutionMapping {
     /// A refund, or a chargeback where the order, or the list, says that the bank took the money.
     private func moneyBack(
         lineage: SubscriptionID,
-        transaction: String,
+        transaction: TransactionID,
         periodStart: Date? = nil,
         scope: LifecycleEvent.Refund.Scope,
         order: PlayOrder?,
@@ -221,7 +221,7 @@ extension ResolutionMapping {
         if order?.refund?.reason == .chargeback || row?.reason == .chargeback {
             // The same money, which relays call a refund: one identity.
             return EventDraft(
-                id: .refunded(lineage, refund: TransactionName(transaction).payment(from: periodStart)),
+                id: .refunded(lineage, refund: transaction.payment(from: periodStart).rawValue),
                 event: .chargeback(.init(stage: .lost, transaction: transaction, amount: order?.refund?.total)),
                 occurredAt: order?.refund?.time ?? row?.voidedTime,
                 transaction: transaction,
@@ -229,7 +229,7 @@ extension ResolutionMapping {
             )
         }
         return EventDraft(
-            id: .refunded(lineage, refund: Self.refund(TransactionName(transaction).payment(from: periodStart), scope)),
+            id: .refunded(lineage, refund: Self.refund(transaction.payment(from: periodStart), scope)),
             event: .refunded(
                 .init(
                     transaction: transaction,
@@ -245,11 +245,11 @@ extension ResolutionMapping {
     }
 
     /// Names a refund: by its order, and by how much has gone back where it is not all.
-    private static func refund(_ transaction: String, _ scope: LifecycleEvent.Refund.Scope) -> String {
+    private static func refund(_ transaction: TransactionID, _ scope: LifecycleEvent.Refund.Scope) -> String {
         switch scope {
         case .quantity(let quantity): "\(transaction)*\(quantity)"
         case .amount(let money): "\(transaction)*\(money)"
-        case .full, .fraction: transaction
+        case .full, .fraction: transaction.rawValue
         }
     }
 
@@ -260,7 +260,7 @@ extension ResolutionMapping {
     ) -> Fact {
         .refund(
             Fact.RefundState(
-                transaction: hint.orderID,
+                transaction: hint.transaction,
                 scope: .full,
                 at: order?.refund?.time ?? eventTime,
                 periodStart: nil,
@@ -282,7 +282,7 @@ extension ResolutionMapping {
         return try unanswered(
             answer,
             token: hint.purchaseToken,
-            transaction: hint.orderID,
+            transaction: hint.transaction,
             facts: hint.refundType == .full ? facts : [],
             id: { lineage in
                 guard hint.refundType == .full else {
@@ -290,7 +290,7 @@ extension ResolutionMapping {
                 }
                 return moneyBack(
                     lineage: lineage,
-                    transaction: hint.orderID,
+                    transaction: hint.transaction,
                     periodStart: start,
                     scope: .full,
                     order: order,
@@ -302,7 +302,7 @@ extension ResolutionMapping {
                 guard hint.refundType == .full else { return unmapped }
                 return moneyBack(
                     lineage: SubscriptionID(store: .playStore, environment: .unknown, id: ""),
-                    transaction: hint.orderID,
+                    transaction: hint.transaction,
                     scope: .full,
                     order: order,
                     row: row,
@@ -315,19 +315,19 @@ extension ResolutionMapping {
 
 extension PlayItem {
     /// True if access ends with a refund: the order was the last one, and nothing is left of the purchase.
-    fileprivate func endsWithRefund(by orderID: String) -> Bool {
-        transaction == orderID && purchase.state == .expired && !isUsedUp
+    fileprivate func endsWithRefund(by order: TransactionID) -> Bool {
+        transaction == order && purchase.state == .expired && !isUsedUp
     }
 
-    fileprivate func refund(by orderID: String, scope: LifecycleEvent.Refund.Scope, at time: Date) -> Fact {
-        let isCurrent = transaction == orderID
+    fileprivate func refund(by order: TransactionID, scope: LifecycleEvent.Refund.Scope, at time: Date) -> Fact {
+        let isCurrent = transaction == order
         return .refund(
             Fact.RefundState(
-                transaction: isCurrent ? periodName ?? orderID : orderID,
+                transaction: isCurrent ? periodName ?? order : order,
                 scope: scope,
                 at: time,
                 periodStart: isCurrent ? start : nil,
-                endsAccess: endsWithRefund(by: orderID)
+                endsAccess: endsWithRefund(by: order)
             )
         )
     }
@@ -361,6 +361,10 @@ extension PlayOrder {
         }
         return ExactDecimal(coefficient: billionths, scale: 9).map { Money($0, first.currency) }
     }
+}
+
+extension DeveloperNotification.VoidedPurchaseHint {
+    fileprivate var transaction: TransactionID { TransactionID(orderID) }
 }
 
 extension DeveloperNotification.RefundType {

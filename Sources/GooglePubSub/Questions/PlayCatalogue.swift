@@ -21,7 +21,7 @@ public struct PlayCatalogue: Hashable, Sendable {
     /// The products.
     public var catalog: ProductCatalog
     /// The base plans and purchase options that were left out, because their period is in no form that Google documents.
-    public var unreadable: [String]
+    public var unreadable: [ProductID]
 }
 
 extension GooglePlayAdapter {
@@ -42,8 +42,8 @@ extension GooglePlayAdapter {
     ///   list. Half a catalogue is none, so every page must come.
     public func catalogue(
         of packageName: String,
-        ranks: [String: PlayCatalogue.Rank] = [:],
-        types: [String: LifecycleEvent.OneTimePurchase.ProductType] = [:],
+        ranks: [ProductID: PlayCatalogue.Rank] = [:],
+        types: [ProductID: LifecycleEvent.OneTimePurchase.ProductType] = [:],
         unlisted: LifecycleEvent.OneTimePurchase.ProductType? = nil
     ) async throws(DeliveryError) -> PlayCatalogue {
         guard let api else { throw DeliveryError(.denied, "the adapter has no API to ask") }
@@ -83,11 +83,11 @@ extension GooglePlayAdapter {
         of packageName: String,
         updating known: ProductCatalog
     ) async throws(DeliveryError) -> PlayCatalogue {
-        var ranks: [String: PlayCatalogue.Rank] = [:]
+        var ranks: [ProductID: PlayCatalogue.Rank] = [:]
         for product in known.products.values.sorted(by: { $0.id < $1.id }) {
             let rank = PlayCatalogue.Rank(group: product.group, level: product.level)
             ranks[product.id] = rank
-            let subscription = ProductName(product.id).subscription
+            let subscription = product.id.subscription
             ranks[subscription] = ranks[subscription] ?? rank
         }
         var read = try await catalogue(of: packageName, ranks: ranks)
@@ -142,11 +142,11 @@ extension PlayDeveloperAPI {
 }
 
 private struct CatalogueDraft {
-    let ranks: [String: PlayCatalogue.Rank]
-    let types: [String: LifecycleEvent.OneTimePurchase.ProductType]
+    let ranks: [ProductID: PlayCatalogue.Rank]
+    let types: [ProductID: LifecycleEvent.OneTimePurchase.ProductType]
     var products: [ProductCatalog.Product] = []
     var oneTimeProducts: [ProductCatalog.OneTimeProduct] = []
-    var unreadable: [String] = []
+    var unreadable: [ProductID] = []
 
     mutating func add(_ product: JSONValue, _ resource: MonetizationPage.Resource) throws(DeliveryError) {
         do throws(JSONError) {
@@ -161,10 +161,10 @@ private struct CatalogueDraft {
     }
 
     private mutating func addSubscription(_ reader: ObjectReader) throws(JSONError) {
-        let id = try reader.string("productId")
+        let id = ProductID(try reader.string("productId"))
         for plan in try reader.optionalArray("basePlans").map(Array.init) ?? [] {
             let plan = try ObjectReader(plan)
-            let name = "\(id):\(try plan.string("basePlanId"))"
+            let name = id.under(try plan.string("basePlanId"))
             var period: CalendarDuration?
             for kind in ["autoRenewingBasePlanType", "prepaidBasePlanType", "installmentsBasePlanType"] as [MemberName]
             {
@@ -177,17 +177,17 @@ private struct CatalogueDraft {
                 unreadable.append(name)
                 continue
             }
-            let rank = ranks[name] ?? ranks[id] ?? .init(group: id, level: 1)
+            let rank = ranks[name] ?? ranks[id] ?? .init(group: id.rawValue, level: 1)
             products.append(.init(id: name, group: rank.group, level: rank.level, duration: period))
         }
     }
 
     private mutating func addOneTimeProduct(_ reader: ObjectReader) throws(JSONError) {
-        let id = try reader.string("productId")
+        let id = ProductID(try reader.string("productId"))
         if let type = types[id] { oneTimeProducts.append(.init(id: id, type: type)) }
         for option in try reader.optionalArray("purchaseOptions").map(Array.init) ?? [] {
             let option = try ObjectReader(option)
-            let name = "\(id):\(try option.string("purchaseOptionId"))"
+            let name = id.under(try option.string("purchaseOptionId"))
             if let rental = option.optionalValue("rentOption") {
                 let period = try ObjectReader(rental).optionalString("rentalPeriod")
                 guard let duration = period.flatMap(CalendarDuration.init(period:)) else {

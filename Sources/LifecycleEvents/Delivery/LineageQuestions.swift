@@ -25,7 +25,7 @@ public struct LineageQuestion: Hashable, Sendable {
     /// The accounts that own it.
     public var accounts: [Account.Identifier] = []
     /// The product in the store's words, with its base plan where the store has one.
-    public var product: String?
+    public var product: ProductID?
     /// True for a subscription, false for something bought once.
     public var isSubscription = true
     /// When the newest known period began; older ones are known already.

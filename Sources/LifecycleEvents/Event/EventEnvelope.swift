@@ -7,7 +7,7 @@ package struct EventSubject: Sendable {
     /// The lineage; absent for what is about no purchase.
     package var lineage: Optional<SubscriptionID>
     /// The store's transaction or order.
-    package var transaction: Optional<String>
+    package var transaction: Optional<TransactionID>
     package var account: Optional<Account>
     package var product: Optional<PurchasedProduct>
     package var period: Optional<ServicePeriod>
@@ -24,7 +24,7 @@ package struct EventSubject: Sendable {
 
     package init(
         lineage: SubscriptionID? = nil,
-        transaction: String? = nil,
+        transaction: TransactionID? = nil,
         account: Account? = nil,
         product: PurchasedProduct? = nil,
         period: ServicePeriod? = nil,
@@ -60,7 +60,7 @@ package struct EventDraft: Sendable {
     /// From when it has effect; absent means when it happened.
     package var effectiveAt: Date?
     /// The transaction that it is about, where it is not the subject's. Of another one the subject's period and price say nothing.
-    package var transaction: String?
+    package var transaction: TransactionID?
     /// The price of that transaction, or the refunded part of it.
     package var price: Price?
     /// The kind of statement, where the adapter knows more than the event says.
@@ -71,7 +71,7 @@ package struct EventDraft: Sendable {
         event: LifecycleEvent,
         occurredAt: Date? = nil,
         effectiveAt: Date? = nil,
-        transaction: String? = nil,
+        transaction: TransactionID? = nil,
         price: Price? = nil,
         speech: Origin.Speech? = nil
     ) {

@@ -17,15 +17,15 @@ extension EventID {
     ///     order. It has no default there or in the functions below: an adapter that left it out would get the name of an order.
     public static func periodBegan(
         _ lineage: SubscriptionID,
-        transaction: String,
-        product: String?
+        transaction: TransactionID,
+        product: ProductID?
     ) -> EventID {
         EventID(lineage.scope(of: transaction), .periodBegan, lineage.item(product, of: transaction))
     }
 
     /// A period of access began, and the store names no transaction for it.
-    public static func periodBegan(_ lineage: SubscriptionID, product: String, start: Date) -> EventID {
-        EventID(lineage, .periodBegan, product, start.secondsDiscriminator)
+    public static func periodBegan(_ lineage: SubscriptionID, product: ProductID, start: Date) -> EventID {
+        EventID(lineage, .periodBegan, product.rawValue, start.secondsDiscriminator)
     }
 
     /// A period of access ended, also by revocation.
@@ -42,8 +42,8 @@ extension EventID {
     ///   - reason: the reason.
     public static func ended(
         _ lineage: SubscriptionID,
-        transaction: String,
-        product: String?,
+        transaction: TransactionID,
+        product: ProductID?,
         periodStart: Date?,
         reason: LifecycleEvent.Expired.Reason = .unknown
     ) -> EventID {
@@ -72,12 +72,12 @@ extension EventID {
     ///     transaction. The time does not count, since relays do not know it: a transaction that is refunded, restored
     ///     and refunded again has one identity.
     public static func refunded(_ lineage: SubscriptionID, refund: String) -> EventID {
-        EventID(lineage.scope(of: refund), .refunded, refund)
+        EventID(lineage.scope(of: TransactionID(refund)), .refunded, refund)
     }
 
     /// A refund of a transaction was undone.
-    public static func refundReversed(_ lineage: SubscriptionID, transaction: String) -> EventID {
-        EventID(lineage.scope(of: transaction), .refundReversed, transaction)
+    public static func refundReversed(_ lineage: SubscriptionID, transaction: TransactionID) -> EventID {
+        EventID(lineage.scope(of: transaction), .refundReversed, transaction.rawValue)
     }
 
     /// A dispute about a transaction reached a stage.
@@ -86,7 +86,7 @@ extension EventID {
         dispute: String,
         stage: LifecycleEvent.Chargeback.Stage
     ) -> EventID {
-        EventID(lineage.scope(of: dispute), .chargeback, dispute, stage.rawValue)
+        EventID(lineage.scope(of: TransactionID(dispute)), .chargeback, dispute, stage.rawValue)
     }
 
     /// A change of product was arranged for later.
@@ -98,11 +98,11 @@ extension EventID {
     ///   - date: when the change takes effect, where stated.
     public static func changeScheduled(
         _ lineage: SubscriptionID,
-        from: String,
-        to: String,
+        from: ProductID,
+        to: ProductID,
         at date: Date?
     ) -> EventID {
-        EventID(lineage, .changeScheduled, from, to, date?.secondsDiscriminator ?? "")
+        EventID(lineage, .changeScheduled, from.rawValue, to.rawValue, date?.secondsDiscriminator ?? "")
     }
 
     /// A change of product that was arranged for a date was withdrawn.
@@ -111,15 +111,15 @@ extension EventID {
     ///   - lineage: the lineage.
     ///   - product: the product that renews after all.
     ///   - date: when the change would have taken effect, where stated.
-    public static func changeReverted(_ lineage: SubscriptionID, product: String, at date: Date?) -> EventID {
-        EventID(lineage, .changeReverted, product, date?.secondsDiscriminator ?? "")
+    public static func changeReverted(_ lineage: SubscriptionID, product: ProductID, at date: Date?) -> EventID {
+        EventID(lineage, .changeReverted, product.rawValue, date?.secondsDiscriminator ?? "")
     }
 
     /// The period of a transaction was extended to a later end.
     public static func extended(
         _ lineage: SubscriptionID,
-        transaction: String,
-        product: String?,
+        transaction: TransactionID,
+        product: ProductID?,
         to end: Date
     ) -> EventID {
         EventID(
@@ -131,7 +131,8 @@ extension EventID {
     }
 
     /// Something that does not renew was bought.
-    public static func purchased(_ lineage: SubscriptionID, transaction: String, product: String?) -> EventID {
+    public static func purchased(_ lineage: SubscriptionID, transaction: TransactionID, product: ProductID?) -> EventID
+    {
         EventID(lineage.scope(of: transaction), .purchased, lineage.item(product, of: transaction))
     }
 
@@ -159,7 +160,7 @@ extension SubscriptionID {
     /// A Google Play order names itself: readers of the Play API know a purchase by its token, relays know it by its
     /// first order, and only the order is common to both. Stripe's invoices may pay for several subscriptions, and for
     /// all other stores every channel knows the same lineage.
-    package func scope(of transaction: String) -> SubscriptionID {
+    package func scope(of transaction: TransactionID) -> SubscriptionID {
         guard isNamed(byOrder: transaction) else { return self }
         return SubscriptionID(store: store, environment: environment, id: "")
     }
@@ -169,17 +170,15 @@ extension SubscriptionID {
     ///
     /// It follows from the two alone: a channel that knows one product cannot know which others the order has. A channel may
     /// leave out the product's plan, and may add the purchase under which the order's time continues: neither is part of it.
-    fileprivate func item(_ product: String?, of transaction: String, from start: Date? = nil) -> String {
-        guard isNamed(byOrder: transaction) else { return transaction }
-        let order = TransactionName(TransactionName(transaction).order).payment(from: start)
-        guard let item = TransactionName(transaction).item ?? product.map({ ProductName($0).subscription }),
-            !item.isEmpty
-        else { return order }
-        return TransactionName(order).share(of: item)
+    fileprivate func item(_ product: ProductID?, of transaction: TransactionID, from start: Date? = nil) -> String {
+        guard isNamed(byOrder: transaction) else { return transaction.rawValue }
+        let order = transaction.order.payment(from: start)
+        guard let item = transaction.item ?? product?.subscription, !item.isEmpty else { return order.rawValue }
+        return order.share(of: item).rawValue
     }
 
-    private func isNamed(byOrder transaction: String) -> Bool {
-        store == .playStore && transaction.hasPrefix("GPA.")
+    private func isNamed(byOrder transaction: TransactionID) -> Bool {
+        store == .playStore && transaction.isPlayOrder
     }
 }
 

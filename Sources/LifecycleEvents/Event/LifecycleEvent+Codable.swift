@@ -178,8 +178,8 @@ extension LifecycleEvent.ProductChange: Codable {
     /// Reads a product change; `timing` is `immediate` or `at_period_end`, with `effective_at` where the date is known.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        from = try container.decodeIfPresent(String.self, forKey: .from)
-        to = try container.decode(String.self, forKey: .to)
+        from = try container.decodeIfPresent(ProductID.self, forKey: .from)
+        to = try container.decode(ProductID.self, forKey: .to)
         direction = try container.decode(Direction.self, forKey: .direction)
         switch try container.decode(String.self, forKey: .timing) {
         case "immediate":

@@ -102,10 +102,10 @@ extension LifecycleEvent {
     /// A purchase that is not paid yet.
     public struct PurchasePending: Hashable, Sendable, Codable {
         /// The product that was asked for.
-        public var product: String
+        public var product: ProductID
 
         /// Makes the detail of a pending purchase.
-        public init(product: String) { self.product = product }
+        public init(product: ProductID) { self.product = product }
     }
 
     /// The beginning of a subscription.
@@ -381,9 +381,9 @@ extension LifecycleEvent {
         // `Optional` in full: as in `NormalizedEvent`.
 
         /// The product before, where known.
-        public var from: Optional<String>
+        public var from: Optional<ProductID>
         /// The product after.
-        public var to: String
+        public var to: ProductID
         /// The kind of change.
         public var direction: Direction
         /// When it takes effect.
@@ -401,8 +401,8 @@ extension LifecycleEvent {
 
         /// Makes the detail of a product change.
         public init(
-            from: String? = nil,
-            to: String,
+            from: ProductID? = nil,
+            to: ProductID,
             direction: Direction,
             timing: Timing,
             basis: Basis,
@@ -584,14 +584,14 @@ extension LifecycleEvent {
     /// A customer's wish to have money back.
     public struct RefundRequest: Hashable, Sendable, Codable {
         /// The transaction in question.
-        public var transaction: String
+        public var transaction: TransactionID
         /// The reason that was given, in the provider's words.
         public var reason: String?
         /// By when the store wants an answer.
         @OptionalEventTime public var answerBy: Date?
 
         /// Makes the detail of a refund request.
-        public init(transaction: String, reason: String? = nil, answerBy: Date? = nil) {
+        public init(transaction: TransactionID, reason: String? = nil, answerBy: Date? = nil) {
             self.transaction = transaction
             self.reason = reason
             self.answerBy = answerBy
@@ -637,7 +637,7 @@ extension LifecycleEvent {
         }
 
         /// The transaction that was refunded. For a subscription it may be a period long past.
-        public var transaction: String
+        public var transaction: TransactionID
         /// How much of it went back.
         public var scope: Scope
         /// Why.
@@ -650,7 +650,7 @@ extension LifecycleEvent {
 
         /// Makes the detail of a refund.
         public init(
-            transaction: String,
+            transaction: TransactionID,
             scope: Scope,
             reason: Reason,
             affectsCurrentPeriod: Bool?,
@@ -672,12 +672,12 @@ extension LifecycleEvent {
     /// A transaction that something happened to.
     public struct TransactionReference: Hashable, Sendable, Codable {
         /// The store's id of the transaction.
-        public var transaction: String
+        public var transaction: TransactionID
         /// The store's name of the refund that it is about, if it names refunds.
         public var refund: String?
 
         /// Makes a reference.
-        public init(transaction: String, refund: String? = nil) {
+        public init(transaction: TransactionID, refund: String? = nil) {
             self.transaction = transaction
             self.refund = refund
         }
@@ -707,7 +707,7 @@ extension LifecycleEvent {
         /// How far the dispute has come.
         public var stage: Stage
         /// The disputed transaction.
-        public var transaction: String
+        public var transaction: TransactionID
         /// The disputed amount, where stated.
         public var amount: Money?
         /// Why the customer disputes it, in the store's own word, such as Stripe's `fraudulent`.
@@ -718,7 +718,7 @@ extension LifecycleEvent {
         /// Makes the detail of a dispute.
         public init(
             stage: Stage,
-            transaction: String,
+            transaction: TransactionID,
             amount: Money? = nil,
             reason: String? = nil,
             dispute: String? = nil

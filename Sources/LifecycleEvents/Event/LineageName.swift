@@ -7,7 +7,7 @@ package struct LineageName: Hashable, Sendable {
     package init(_ text: String) { self.text = text }
 
     /// The lineage of a further item of this purchase.
-    package func item(_ product: String) -> String { "\(text):\(product)" }
+    package func item(_ product: ProductID) -> String { "\(text):\(product)" }
 
     /// The purchase whose item has this lineage; nil for a purchase.
     package var purchase: String? {

@@ -22,7 +22,7 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
     /// The lineage that it belongs to; absent for notifications about no purchase.
     public var subscription: Optional<SubscriptionID>
     /// The store's transaction or order that it concerns.
-    public var transaction: Optional<String>
+    public var transaction: Optional<TransactionID>
     /// The account that the purchase belongs to, as far as stated.
     public var account: Optional<Account>
     /// The product that it concerns.
@@ -65,7 +65,7 @@ public struct NormalizedEvent: Hashable, Sendable, Identifiable {
         environment: StoreEnvironment,
         app: String? = nil,
         subscription: SubscriptionID? = nil,
-        transaction: String? = nil,
+        transaction: TransactionID? = nil,
         account: Account? = nil,
         product: PurchasedProduct? = nil,
         period: ServicePeriod? = nil,
@@ -132,7 +132,7 @@ extension NormalizedEvent: Codable {
         environment = try container.decode(StoreEnvironment.self, forKey: .environment)
         app = try container.decodeIfPresent(String.self, forKey: .app)
         subscription = try container.decodeIfPresent(SubscriptionID.self, forKey: .subscription)
-        transaction = try container.decodeIfPresent(String.self, forKey: .transaction)
+        transaction = try container.decodeIfPresent(TransactionID.self, forKey: .transaction)
         account = try container.decodeIfPresent(Account.self, forKey: .account)
         product = try container.decodeIfPresent(PurchasedProduct.self, forKey: .product)
         period = try container.decodeIfPresent(ServicePeriod.self, forKey: .period)

@@ -5,7 +5,7 @@
 /// ```swift
 /// extension Provider { static let paddle: Provider = "paddle" }
 /// ```
-public protocol OpenValue: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringLiteral,
+public protocol OpenValue: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringInterpolation,
     CustomStringConvertible
 where RawValue == String {
     /// Keeps the value as it is.
@@ -13,6 +13,9 @@ where RawValue == String {
 }
 
 extension OpenValue {
+    /// Keeps a value as it is.
+    public init(_ value: String) { self.init(rawValue: value) }
+
     /// Keeps the literal as it is.
     public init(stringLiteral value: String) {
         self.init(rawValue: value)
@@ -20,6 +23,14 @@ extension OpenValue {
 
     /// The value itself.
     public var description: String { rawValue }
+
+    /// True for a value that was left blank.
+    package var isEmpty: Bool { rawValue.isEmpty }
+}
+
+extension OpenValue where Self: Comparable {
+    /// By the values, Unicode scalar by Unicode scalar.
+    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
 /// The service whose notification or answer an event was made from.

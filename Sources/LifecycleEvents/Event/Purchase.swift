@@ -4,7 +4,7 @@ import SignatureCore
 /// The product that an event is about, in the store's own words.
 public struct PurchasedProduct: Hashable, Sendable, Codable {
     /// The store's product id: Apple `productId`, Google subscription or one-time product id, Stripe `prod_…`.
-    public var id: String
+    public var id: ProductID
     // `Optional` in full: as in `NormalizedEvent`.
 
     /// Google's base plan, Stripe's price id, or Apple's billing plan.
@@ -22,7 +22,7 @@ public struct PurchasedProduct: Hashable, Sendable, Codable {
 
     /// Makes a product reference.
     public init(
-        id: String,
+        id: ProductID,
         basePlan: String? = nil,
         offer: Offer? = nil,
         offerTags: [String]? = nil,
@@ -323,7 +323,7 @@ public struct RenewalTerms: Hashable, Sendable, Codable {
     // `Optional` in full: as in `NormalizedEvent`.
 
     /// The product that renews next, where stated.
-    public var nextProduct: Optional<String>
+    public var nextProduct: Optional<ProductID>
     /// The price of the next renewal, where stated.
     public var nextPrice: Optional<Money>
     /// When the next renewal is due, where stated.
@@ -334,7 +334,7 @@ public struct RenewalTerms: Hashable, Sendable, Codable {
     /// Makes renewal terms.
     public init(
         willRenew: Bool,
-        nextProduct: String? = nil,
+        nextProduct: ProductID? = nil,
         nextPrice: Money? = nil,
         renewsAt: Date? = nil,
         winBackOffers: [String]? = nil

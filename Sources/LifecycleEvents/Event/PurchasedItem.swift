@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// One of several items that a transaction pays for, with its own part of the price and of the refunds.
 public struct PurchasedItem: Hashable, Sendable, Codable {
     /// The product: for the App Store the developer's SKU (Advanced Commerce API, `items`).
-    public var product: String
+    public var product: ProductID
     // `Optional` in full: as in `NormalizedEvent`.
 
     /// Its price, where stated.
@@ -14,7 +14,7 @@ public struct PurchasedItem: Hashable, Sendable, Codable {
     public var refunds: Optional<[Refund]>
 
     /// Makes an item.
-    public init(product: String, price: Money? = nil, removedAt: Date? = nil, refunds: [Refund]? = nil) {
+    public init(product: ProductID, price: Money? = nil, removedAt: Date? = nil, refunds: [Refund]? = nil) {
         self.product = product
         self.price = price
         self.removedAt = removedAt

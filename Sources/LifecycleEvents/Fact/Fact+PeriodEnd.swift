@@ -6,17 +6,17 @@ extension Fact {
         /// The start of the period that ended.
         @EventTime public var start: Date
         /// The transaction of the period that ended, where stated.
-        public var transaction: String?
+        public var transaction: TransactionID?
         /// When access ended.
         @EventTime public var at: Date
         /// Why.
         public var reason: LifecycleEvent.Expired.Reason
         /// The charge that is outstanding, where access ended for want of it alone: once it is paid, the end is no more.
-        public var outstandingCharge: String?
+        public var outstandingCharge: TransactionID?
         /// The product that ended alone, of several that run together; nil if all of the period ended.
-        public var item: Optional<String>  // In full: as in `NormalizedEvent`.
+        public var item: Optional<ProductID>  // In full: as in `NormalizedEvent`.
         /// The product that the end was stated of, if the store sells several in one order and does not say which of them ended.
-        public var product: Optional<String>
+        public var product: Optional<ProductID>
         /// True if the purchase ended with the period: no earlier period of the lineage gives access beyond ``at``. A later
         /// period is not meant.
         public var endsPurchase: Bool
@@ -24,12 +24,12 @@ extension Fact {
         /// Makes the fact.
         public init(
             start: Date,
-            transaction: String?,
+            transaction: TransactionID?,
             at: Date,
             reason: LifecycleEvent.Expired.Reason,
-            outstandingCharge: String? = nil,
-            item: String? = nil,
-            product: String? = nil,
+            outstandingCharge: TransactionID? = nil,
+            item: ProductID? = nil,
+            product: ProductID? = nil,
             endsPurchase: Bool = false
         ) {
             self.start = start
@@ -52,12 +52,12 @@ extension Fact {
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             _start = try container.decode(EventTime.self, forKey: .start)
-            transaction = try container.decodeIfPresent(String.self, forKey: .transaction)
+            transaction = try container.decodeIfPresent(TransactionID.self, forKey: .transaction)
             _at = try container.decode(EventTime.self, forKey: .at)
             reason = try container.decode(LifecycleEvent.Expired.Reason.self, forKey: .reason)
-            outstandingCharge = try container.decodeIfPresent(String.self, forKey: .outstandingCharge)
-            item = try container.decodeIfPresent(String.self, forKey: .item)
-            product = try container.decodeIfPresent(String.self, forKey: .product)
+            outstandingCharge = try container.decodeIfPresent(TransactionID.self, forKey: .outstandingCharge)
+            item = try container.decodeIfPresent(ProductID.self, forKey: .item)
+            product = try container.decodeIfPresent(ProductID.self, forKey: .product)
             endsPurchase = try container.decodeIfPresent(Bool.self, forKey: .endsPurchase) ?? false
         }
 

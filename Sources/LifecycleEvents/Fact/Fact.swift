@@ -60,15 +60,15 @@ extension Fact {
         /// From when until when.
         public var period: ServicePeriod
         /// The product that it gives access to.
-        public var product: String
+        public var product: ProductID
         /// Under which terms it is used.
         public var phase: PeriodPhase
         /// The store's transaction or order behind it.
-        public var transaction: Optional<String>  // In full: as in `NormalizedEvent`.
+        public var transaction: Optional<TransactionID>  // In full: as in `NormalizedEvent`.
         /// Names an item that a subscription has in addition to its main product, such as an add-on: by its product.
         /// Nil for the main product. An item's period runs with the main product's period of the same start, and ends with it,
         /// unless an end is stated of one of the two alone.
-        public var item: Optional<String>
+        public var item: Optional<ProductID>
         /// Bought, or shared by a family member.
         public var ownership: Ownership
         /// True if it is only inferred from a statement about something else, such as an end or a failed charge. Any
@@ -93,10 +93,10 @@ extension Fact {
         /// Makes the fact.
         public init(
             _ period: ServicePeriod,
-            product: String,
+            product: ProductID,
             phase: PeriodPhase,
-            transaction: String?,
-            item: String? = nil,
+            transaction: TransactionID?,
+            item: ProductID? = nil,
             ownership: Ownership = .purchased,
             isProvisional: Bool = false,
             isRunning: Bool = false,
@@ -132,10 +132,10 @@ extension Fact {
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             period = try container.decode(ServicePeriod.self, forKey: .period)
-            product = try container.decode(String.self, forKey: .product)
+            product = try container.decode(ProductID.self, forKey: .product)
             phase = try container.decode(PeriodPhase.self, forKey: .phase)
-            transaction = try container.decodeIfPresent(String.self, forKey: .transaction)
-            item = try container.decodeIfPresent(String.self, forKey: .item)
+            transaction = try container.decodeIfPresent(TransactionID.self, forKey: .transaction)
+            item = try container.decodeIfPresent(ProductID.self, forKey: .item)
             ownership = try container.decode(Ownership.self, forKey: .ownership)
             isProvisional = try container.decodeIfPresent(Bool.self, forKey: .isProvisional) ?? false
             isRunning = try container.decodeIfPresent(Bool.self, forKey: .isRunning) ?? false
@@ -180,10 +180,10 @@ extension Fact {
     /// Which product renews next.
     public struct NextProduct: Hashable, Sendable, Codable {
         /// The product; absent when a planned change was withdrawn and the current product stays.
-        public var product: String?
+        public var product: ProductID?
 
         /// Makes the fact.
-        public init(_ product: String?) { self.product = product }
+        public init(_ product: ProductID?) { self.product = product }
     }
 
     /// A product that replaced another at once: within a period that continues, or at the beginning of one.
@@ -191,11 +191,11 @@ extension Fact {
         /// The start of the period in which, or with which, the product changed.
         @EventTime public var periodStart: Date
         /// The transaction of that period, where stated.
-        public var transaction: String?
+        public var transaction: TransactionID?
         /// The product before, where stated.
-        public var from: String?
+        public var from: ProductID?
         /// The product since.
-        public var to: String
+        public var to: ProductID
         /// When it changed.
         @EventTime public var at: Date
         /// The treatment of the unused part's money, where stated.
@@ -204,9 +204,9 @@ extension Fact {
         /// Makes the fact.
         public init(
             periodStart: Date,
-            transaction: String?,
-            from: String?,
-            to: String,
+            transaction: TransactionID?,
+            from: ProductID?,
+            to: ProductID,
             at: Date,
             proration: LifecycleEvent.ProductChange.Proration?
         ) {
@@ -257,14 +257,14 @@ extension Fact {
         /// One failed attempt to charge. A later attempt, and the failure of another transaction, is another fact.
         public struct FailedCharge: Hashable, Sendable, Codable {
             /// The transaction, order or invoice.
-            public var transaction: String
+            public var transaction: TransactionID
             /// The number of the attempt, from 1.
             public var attempt: Int64
             /// True if the customer has to confirm the payment.
             public var actionRequired: Bool
 
             /// Makes the description of an attempt.
-            public init(transaction: String, attempt: Int64, actionRequired: Bool = false) {
+            public init(transaction: TransactionID, attempt: Int64, actionRequired: Bool = false) {
                 self.transaction = transaction
                 self.attempt = attempt
                 self.actionRequired = actionRequired
@@ -371,7 +371,7 @@ extension Fact {
     /// Money taken for a transaction.
     public struct Charge: Hashable, Sendable, Codable {
         /// The transaction.
-        public var transaction: String
+        public var transaction: TransactionID
         /// How much.
         public var price: Price
         /// When.
@@ -386,7 +386,7 @@ extension Fact {
 
         /// Makes the fact.
         public init(
-            transaction: String,
+            transaction: TransactionID,
             price: Price,
             at: Date,
             periodStart: Date? = nil,
@@ -411,12 +411,12 @@ extension Fact {
     /// Another name of a transaction, such as the payment of an invoice: a statement about the one is about the other.
     public struct TransactionName: Hashable, Sendable, Codable {
         /// The transaction.
-        public var transaction: String
+        public var transaction: TransactionID
         /// Its other name.
-        public var name: String
+        public var name: TransactionID
 
         /// Makes the fact.
-        public init(transaction: String, name: String) {
+        public init(transaction: TransactionID, name: TransactionID) {
             self.transaction = transaction
             self.name = name
         }
@@ -428,7 +428,7 @@ extension Fact {
     /// statement without one is about the transaction as a whole, and its amount is the total so far.
     public struct RefundState: Hashable, Sendable, Codable {
         /// The transaction.
-        public var transaction: String
+        public var transaction: TransactionID
         /// The store's name of the refund, or of the dispute, if a transaction can have several.
         public var refund: Optional<String>
         /// How much went back; absent once a refund was undone.
@@ -446,12 +446,12 @@ extension Fact {
         /// How much went back of an item.
         public struct Item: Hashable, Sendable, Codable {
             /// The product.
-            public var product: String
+            public var product: ProductID
             /// How much of its price.
             public var scope: LifecycleEvent.Refund.Scope
 
             /// Makes the part of a refund.
-            public init(product: String, scope: LifecycleEvent.Refund.Scope) {
+            public init(product: ProductID, scope: LifecycleEvent.Refund.Scope) {
                 self.product = product
                 self.scope = scope
             }
@@ -459,7 +459,7 @@ extension Fact {
 
         /// Makes the fact.
         public init(
-            transaction: String,
+            transaction: TransactionID,
             refund: String? = nil,
             scope: LifecycleEvent.Refund.Scope?,
             at: Date,
@@ -486,16 +486,17 @@ extension Fact {
     /// Something bought that does not renew.
     public struct OneTimePurchase: Hashable, Sendable, Codable {
         /// The transaction.
-        public var transaction: String
+        public var transaction: TransactionID
         /// The product.
-        public var product: String
+        public var product: ProductID
         /// The product's type, its quantity and its price.
         public var purchase: LifecycleEvent.OneTimePurchase
         /// When.
         @EventTime public var at: Date
 
         /// Makes the fact.
-        public init(transaction: String, product: String, purchase: LifecycleEvent.OneTimePurchase, at: Date) {
+        public init(transaction: TransactionID, product: ProductID, purchase: LifecycleEvent.OneTimePurchase, at: Date)
+        {
             self.transaction = transaction
             self.product = product
             self.purchase = purchase
@@ -515,15 +516,15 @@ extension Fact {
         /// When the other one begins, give or take a quarter of an hour.
         @EventTime public var at: Date
         /// The product until then.
-        public var from: String
+        public var from: ProductID
         /// The product from then on, where stated.
-        public var to: String?
+        public var to: ProductID?
         /// The products of which it is one, by the host's catalogue, if ``to`` is not stated; nil if the catalogue does not list
         /// ``from``.
-        public var among: [String]?
+        public var among: [ProductID]?
 
         /// Makes the fact.
-        public init(at: Date, from: String, to: String? = nil, among: [String]? = nil) {
+        public init(at: Date, from: ProductID, to: ProductID? = nil, among: [ProductID]? = nil) {
             self.at = at
             self.from = from
             self.to = to

@@ -45,7 +45,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
     /// The announced period.
     public var period: ServicePeriod
     /// The announced product.
-    public var product: String
+    public var product: ProductID
     /// When the renewal was announced.
     @EventTime public var announcedAt: Date
     /// How many look-ups were fruitless.
@@ -64,7 +64,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
 
     package init(
         of period: ServicePeriod,
-        _ product: String,
+        _ product: ProductID,
         in lineage: SubscriptionID,
         announcedAt: Date,
         policy: Policy
@@ -87,7 +87,7 @@ public struct RenewalCheck: Hashable, Sendable, Codable, Identifiable {
     ///   - policy: the delays between look-ups, and the margin after the start of a period.
     public func outcome(
         observing observed: ServicePeriod,
-        product observedProduct: String,
+        product observedProduct: ProductID,
         known: Fact.Period?,
         at time: Date,
         policy: Policy = .standard

@@ -16,24 +16,24 @@ struct ChargeIndex {
         var isLine = false
         var isTrial = false
         /// The transaction of a charge for the rest of the period alone, from a change within it on; nil if the period's own counts.
-        var change: String?
+        var change: TransactionID?
     }
 
     /// A charge for the rest of a period.
     private struct Change {
-        var transaction: String
+        var transaction: TransactionID
         var start: Int64
         var charge: Register<Fact.Charge>
     }
 
-    private let byTransaction: [String: Register<Fact.Charge>]
+    private let byTransaction: [TransactionID: Register<Fact.Charge>]
     private var byStart: [Int64: [Register<Fact.Charge>]] = [:]
     /// A relay's charges that do not name their period, in the order of time. A store names the period that a charge pays for.
     private var unassigned: [(at: Int64, charge: Register<Fact.Charge>)] = []
     /// The charges for changes within periods, by each product that they paid for.
-    private var changes: [String: [Change]] = [:]
+    private var changes: [ProductID: [Change]] = [:]
     /// When the period begins that an order was charged for.
-    private var startOfOrder: [String: Int64] = [:]
+    private var startOfOrder: [TransactionID: Int64] = [:]
     /// How many products that wait for one charge begin at one time.
     private var beginnings: [Int64: Int] = [:]
 
@@ -92,13 +92,13 @@ struct ChargeIndex {
     }
 
     /// The payment for a product of a period.
-    private func payment(of product: String, in period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
-        let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[TransactionName($0).order] }
+    private func payment(of product: ProductID, in period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
+        let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[$0.order] }
         let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
             let charge = (named ?? assigned).flatMap(Self.money)
             // Another purchase may take over a period that was charged ahead, and runs before that begins.
-            let charged = period.transaction.flatMap { startOfOrder[TransactionName($0).order] }
+            let charged = period.transaction.flatMap { startOfOrder[$0.order] }
             let begins = max(period.start, charged ?? .min)
             return Payment(
                 from: period.fact.isProvisional ? nil : begins,

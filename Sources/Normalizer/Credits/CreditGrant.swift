@@ -9,9 +9,6 @@ public struct CreditGrant: Hashable, Sendable, Codable, Identifiable {
         public let rawValue: String
         /// Keeps a text as it is.
         public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// True if the text on the left sorts first.
-        public static func < (lhs: ID, rhs: ID) -> Bool { lhs.rawValue < rhs.rawValue }
     }
 
     /// Why credits were given.
@@ -43,7 +40,7 @@ public struct CreditGrant: Hashable, Sendable, Codable, Identifiable {
     /// The purchase that it comes from; absent if the host gave it.
     public var subscription: SubscriptionID?
     /// The product that it is for.
-    public var product: String?
+    public var product: ProductID?
     /// How many credits were given.
     public var credits: Int64
     /// From when on they count.

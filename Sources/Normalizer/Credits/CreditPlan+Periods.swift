@@ -3,11 +3,11 @@ import FoundationEssentials
 extension CreditPlan {
     /// A stretch of a period under one product: the whole of it, unless a product takes the place of another in the middle.
     struct Tenure {
-        var product: String
+        var product: ProductID
         var allowance: CreditPolicy.Allowance?
         var phase: PeriodPhase
         var ownership: Fact.Ownership
-        var transaction: String?
+        var transaction: TransactionID?
         var lineage: SubscriptionID
         /// When it begins, and when the whole period does.
         var start: Int64
@@ -25,7 +25,7 @@ extension CreditPlan {
         /// The whole payment, if it paid for others too.
         var total: Money?
         /// The transaction that paid for it alone, as the rest of a period after a change; nil if the period's payment did.
-        var change: String?
+        var change: TransactionID?
         var isNet = false
         /// True if ``charge`` is the product's own line of a payment, from which nothing is set off.
         var isLine = false
@@ -211,7 +211,7 @@ extension CreditPlan {
     /// The share of a product's payment that a refund returned; nil if it returned nothing, or an unknown share.
     static func fraction(
         _ refund: Fact.RefundState,
-        of product: String,
+        of product: ProductID,
         charge: Money?,
         quantity: Int64 = 1
     ) -> ExactFraction? {

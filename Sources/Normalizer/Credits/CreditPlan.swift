@@ -7,7 +7,7 @@ struct CreditPlan {
         var id: CreditGrant.ID
         /// The state that it is of, by its place in ``states``.
         var state: Int
-        var product: String
+        var product: ProductID
         var credits: Int64
         var from: Int64
         /// `Int64.max` where it lasts until it is used.

@@ -36,7 +36,7 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
     /// on Google Play (`pro:yearly`), and a billing plan other than up front on the App Store (`pro_year:MONTHLY`). On
     /// Google Play, a key without a plan is for all plans without a key. On the App Store it is not, since each monthly
     /// payment would give a year's credits. Other products give nothing.
-    public var allowances: [String: Allowance]
+    public var allowances: [ProductID: Allowance]
     /// How shares of credits become whole numbers.
     public var rounding: Rounding
     /// True if credits that are left at an immediate product change are kept until they are used.
@@ -48,7 +48,7 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
 
     /// Makes a policy.
     public init(
-        _ allowances: [String: Allowance],
+        _ allowances: [ProductID: Allowance],
         rounding: Rounding = .down,
         carriesOver: Bool = true,
         owes: Bool = false
@@ -69,7 +69,7 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
     /// - Throws: `DecodingError.dataCorrupted` for an unknown member, such as a misspelled one.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
-        allowances = try container.decode([String: Allowance].self, forKey: .allowances)
+        allowances = try container.decode([ProductID: Allowance].self, forKey: .allowances)
         rounding = try container.decodeIfPresent(Rounding.self, forKey: .rounding) ?? .down
         carriesOver = try container.decodeIfPresent(Bool.self, forKey: .carriesOver) ?? true
         owes = try container.decodeIfPresent(Bool.self, forKey: .owes) ?? false
@@ -78,8 +78,8 @@ public struct CreditPolicy: Hashable, Sendable, Codable {
 
 extension CreditPolicy {
     /// The allowance of a product: by its name, and where relays leave out the plan, by the name without it.
-    func allowance(of product: String, in store: PurchaseStore) -> Allowance? {
-        allowances[product] ?? (store.rules.relaysOmitPlans ? allowances[ProductName(product).subscription] : nil)
+    func allowance(of product: ProductID, in store: PurchaseStore) -> Allowance? {
+        allowances[product] ?? (store.rules.relaysOmitPlans ? allowances[product.subscription] : nil)
     }
 }
 

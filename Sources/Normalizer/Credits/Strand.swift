@@ -3,7 +3,7 @@
 /// Which product is the main one names a period, and says nothing of what is paid for. So a product that is the main one for a
 /// part of its time, and an item next to another for the rest, has one strand.
 struct Strand {
-    var product: String
+    var product: ProductID
     var start: Int64
     /// The first moment without it; nil if it lasts as long as its period gives access.
     var end: Int64?
@@ -135,6 +135,6 @@ extension CreditPlan.Tenure {
         }
         brokenAt = period.brokenAt
         proration = strand.proration
-        isRenewalOrder = rules.ordersSpanNames && period.transaction.map { TransactionName($0).isRenewal } == true
+        isRenewalOrder = rules.ordersSpanNames && period.transaction?.isRenewal == true
     }
 }

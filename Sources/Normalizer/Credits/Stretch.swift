@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// A part of a period with one product. Most periods have one.
 struct Stretch {
-    var product: String
+    var product: ProductID
     var start: Int64
     /// How the change that it began with was paid for.
     var proration: LifecycleEvent.ProductChange.Proration?

@@ -12,7 +12,7 @@ struct TenureReading {
     /// By the place of their period in the timeline, with those of the items that run with it.
     private(set) var tenuresOfPeriod: [Int: [Int]] = [:]
     /// Those that a charge for a change within a period paid for, by its transaction.
-    private var tenuresOfChange: [String: [Int]] = [:]
+    private var tenuresOfChange: [TransactionID: [Int]] = [:]
     /// The tenures of which one took the place of another within a period.
     private var swaps: [(before: Int, after: Int)] = []
 
@@ -127,18 +127,19 @@ struct TenureReading {
     /// The store's name of the payment if it has one, else the second of the beginning; and the product.
     private static func id(
         of period: PeriodTimeline.Period,
-        _ product: String,
+        _ product: ProductID,
         number: Int,
         _ lineage: SubscriptionID
     ) -> CreditGrant.ID {
         let hasOrders = lineage.store.rules.ordersSpanNames
-        let start = String(period.start.flooredQuotient(dividingBy: 1000))
-        let subject = hasOrders ? period.transaction.map { TransactionName($0).order } ?? start : start
+        let start = TransactionID(String(period.start.flooredQuotient(dividingBy: 1000)))
+        let subject = hasOrders ? period.transaction?.order ?? start : start
         // An order is of one product, which a relay may know without its base plan.
-        let product = hasOrders ? ProductName(product).subscription : product
+        let product = hasOrders ? product.subscription : product
         let name = number == 0 ? "payout" : "payout \(number)"
         return CreditGrant.ID(
-            rawValue: EventID(lineage.scope(of: subject), "credits_period", subject, product, name).description
+            rawValue: EventID(lineage.scope(of: subject), "credits_period", subject.rawValue, product.rawValue, name)
+                .description
         )
     }
 
@@ -170,7 +171,7 @@ struct TenureReading {
     /// Finds the immediate successor of each tenure.
     mutating func link() {
         merge()
-        var next: [String: Int] = [:]
+        var next: [ProductID: Int] = [:]
         nextOfFamily = Array(repeating: nil, count: tenures.count)
         for place in tenures.indices.reversed() {
             nextOfFamily[place] = next[tenures[place].family]
@@ -279,7 +280,7 @@ struct TenureReading {
     /// Finds the time when the credits of each tenure end, and decides if the rest is kept.
     mutating func findStops(_ policy: CreditPolicy) {
         // Later tenures are worked out first.
-        var next: [String: Int] = [:]
+        var next: [ProductID: Int] = [:]
         var access = Array(repeating: Int64.max, count: tenures.count)
         var nextPaid: [Int?] = Array(repeating: nil, count: tenures.count + 1)
         for place in tenures.indices.reversed() {
@@ -369,12 +370,12 @@ extension PeriodTimeline.Period {
 
 extension CreditPlan.Tenure {
     /// The name under which a product renews. A relay may know a product without its base plan.
-    var family: String { rules.relaysOmitPlans ? ProductName(product).subscription : product }
+    var family: ProductID { rules.relaysOmitPlans ? product.subscription : product }
 
     /// True if another is of another product, or of another base plan where both name theirs.
     func isChanged(to other: Self) -> Bool {
         family != other.family
-            || (product != other.product && ProductName(product).hasBasePlan && ProductName(other.product).hasBasePlan)
+            || (product != other.product && product.hasBasePlan && other.product.hasBasePlan)
     }
 
     /// True if another is a later time of the same product.

@@ -7,7 +7,7 @@ extension ProductCatalog {
     public struct OneTimeProduct: Hashable, Sendable, Codable {
         /// The store's product id; with a colon and the purchase option where the options of a product differ, such as
         /// `film:rent`.
-        public var id: String
+        public var id: ProductID
         /// The kind of product.
         public var type: LifecycleEvent.OneTimePurchase.ProductType
         /// How long it gives access, for a rental or a pass.
@@ -20,7 +20,7 @@ extension ProductCatalog {
         ///   - type: its type; `nonRenewing` for a rental and for a pass.
         ///   - duration: how long it gives access from the purchase on; without one a stated end counts.
         public init(
-            id: String,
+            id: ProductID,
             type: LifecycleEvent.OneTimePurchase.ProductType,
             duration: CalendarDuration? = nil
         ) {
@@ -36,7 +36,7 @@ extension ProductCatalog {
         /// - Throws: `DecodingError.dataCorrupted` for an unknown member. A misspelled `duration` would give access for good.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
-            id = try container.decode(String.self, forKey: .id)
+            id = try container.decode(ProductID.self, forKey: .id)
             type = try container.decode(LifecycleEvent.OneTimePurchase.ProductType.self, forKey: .type)
             duration = try container.decodeIfPresent(CalendarDuration.self, forKey: .duration)
         }
@@ -47,8 +47,8 @@ extension ProductCatalog {
     /// - Parameters:
     ///   - id: the store's identifier of the product.
     ///   - option: the purchase option, if the store names one.
-    public func oneTimeProduct(_ id: String, option: String? = nil) -> OneTimeProduct? {
-        option.flatMap { oneTimeProducts["\(id):\($0)"] } ?? oneTimeProducts[id]
+    public func oneTimeProduct(_ id: ProductID, option: String? = nil) -> OneTimeProduct? {
+        option.flatMap { oneTimeProducts[id.under($0)] } ?? oneTimeProducts[id]
             ?? unlisted.map { OneTimeProduct(id: id, type: $0) }
     }
 }
@@ -66,7 +66,7 @@ extension Normalization {
         described.events = events.map { $0.described(by: catalog) }
         described.furtherStatements = furtherStatements.map { $0.described(by: catalog) }
         described.noChange?.statement = noChange?.statement?.described(by: catalog)
-        var unknown: Set<String> = []
+        var unknown: Set<ProductID> = []
         for case .purchase(let purchase) in described.statements.flatMap(\.facts) where purchase.purchase.isUnknown {
             unknown.insert(purchase.product)
         }

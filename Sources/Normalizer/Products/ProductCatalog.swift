@@ -6,7 +6,7 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
     /// A product of the catalogue.
     public struct Product: Hashable, Sendable, Codable {
         /// The store's product id.
-        public var id: String
+        public var id: ProductID
         /// The group; only products of one group take one another's place.
         public var group: String
         /// The level of service; 1 is the highest.
@@ -15,7 +15,7 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
         public var duration: CalendarDuration
 
         /// Describes a product.
-        public init(id: String, group: String, level: Int, duration: CalendarDuration) {
+        public init(id: ProductID, group: String, level: Int, duration: CalendarDuration) {
             self.id = id
             self.group = group
             self.level = level
@@ -29,7 +29,7 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
         /// - Throws: `DecodingError.dataCorrupted` for an unknown member.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
-            id = try container.decode(String.self, forKey: .id)
+            id = try container.decode(ProductID.self, forKey: .id)
             group = try container.decode(String.self, forKey: .group)
             level = try container.decode(Int.self, forKey: .level)
             duration = try container.decode(CalendarDuration.self, forKey: .duration)
@@ -37,9 +37,9 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
     }
 
     /// The products that renew, by id.
-    public private(set) var products: [String: Product]
+    public private(set) var products: [ProductID: Product]
     /// The products that are bought once, by id.
-    public private(set) var oneTimeProducts: [String: OneTimeProduct]
+    public private(set) var oneTimeProducts: [ProductID: OneTimeProduct]
     /// The type of a one-time product that is listed neither here nor at the store. Without it such a purchase gives
     /// access until it is known better: who has paid is not locked out by a gap in a list. `consumable` refuses that.
     public var unlisted: LifecycleEvent.OneTimePurchase.ProductType?
@@ -61,11 +61,11 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
     }
 
     /// The product of an id.
-    public subscript(id: String) -> Product? { products[id] }
+    public subscript(id: ProductID) -> Product? { products[id] }
 
     /// The products that can take a product's place, in order; nil if it is not listed.
-    func products(replacing id: String) -> [String]? {
-        let listed = products[id].map { [$0] } ?? products.values.filter { ProductName($0.id).mayBe(ProductName(id)) }
+    func products(replacing id: ProductID) -> [ProductID]? {
+        let listed = products[id].map { [$0] } ?? products.values.filter { $0.id.mayBe(id) }
         guard !listed.isEmpty else { return nil }
         let groups = Set(listed.map(\.group))
         return products.values.filter { $0.id != id && groups.contains($0.group) }.map(\.id).sorted()

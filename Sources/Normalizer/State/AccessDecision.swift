@@ -29,13 +29,13 @@ public enum AccessDecision: Hashable, Sendable {
         /// The lineage.
         public var subscription: SubscriptionID
         /// The product.
-        public var product: String
+        public var product: ProductID
         /// Further products that the lineage gives access to at that moment, such as add-ons; nil if there are none.
-        public var otherProducts: Optional<[String]> = nil
+        public var otherProducts: Optional<[ProductID]> = nil
         /// Under which terms a period is used; absent for a product bought once.
         public var phase: PeriodPhase?
         /// The store's transaction or order.
-        public var transaction: String?
+        public var transaction: TransactionID?
         /// The ownership: bought or shared.
         public var ownership: Fact.Ownership
         /// The statements behind it, the most immediate first.
@@ -109,7 +109,7 @@ public enum AccessDecision: Hashable, Sendable {
         /// The lineage that gave access last, or is the one that was asked about.
         public var subscription: SubscriptionID
         /// The product that gave access last, where known.
-        public var product: String?
+        public var product: ProductID?
         /// The statements behind it, the most immediate first.
         public var evidence: [Citation]
     }
@@ -123,7 +123,7 @@ public enum AccessDecision: Hashable, Sendable {
     }
 
     /// The product that gives access, or gave it last.
-    var product: String? {
+    var product: ProductID? {
         switch self {
         case .granted(_, let grant): grant.product
         case .denied(_, let denial): denial.product

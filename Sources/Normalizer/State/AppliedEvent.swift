@@ -83,7 +83,7 @@ extension AppliedEvent {
     public var transferred: AppliedEvent? {
         guard let transfer, let lineage = event.subscription else { return nil }
         var moved = event
-        moved.id = EventID(lineage, .transferred, event.transaction ?? event.id.description)
+        moved.id = EventID(lineage, .transferred, event.transaction?.rawValue ?? event.id.description)
         moved.event = .transferred(transfer)
         moved.facts = []
         return AppliedEvent(disposition: .applied, event: moved, nextCheckAt: nil)
@@ -188,7 +188,7 @@ struct Situation {
     let intent: Register<Fact.RenewalIntent>?
     let billing: Register<Fact.Billing>?
     let pause: Register<Fact.PauseState>?
-    let pendingProduct: String?
+    let pendingProduct: ProductID?
     let nextProduct: Register<Fact.NextProduct>?
     let transfer: Register<LifecycleEvent.Transfer>?
 

@@ -54,7 +54,7 @@ extension SubscriptionState {
         }
         for key in periods.keysInOrder { compare(periods[key]?.statement, "period \(key.name)") }
         for key in ends.keysInOrder { compare(ends[key], "period_ended \(key.name)") }
-        for key in refunds.keys.sorted() { compare(refunds[key], "refund \(key.refund ?? key.transaction)") }
+        for key in refunds.keys.sorted() { compare(refunds[key], "refund \(key.refund ?? key.transaction.rawValue)") }
         for key in charges.keysInOrder { compare(charges[key], "charge \(key)") }
         for key in purchases.keysInOrder { compare(purchases[key], "purchase \(key)") }
         for lineage in lineages {
@@ -77,7 +77,7 @@ extension SubscriptionState {
 
     private func contradictions(in period: PeriodTimeline.Period, of timeline: PeriodTimeline) -> [Contradiction] {
         var found: [Contradiction] = []
-        let subject = "period \(period.transaction ?? RFC3339.string(period.start))"
+        let subject = "period \(period.transaction?.rawValue ?? RFC3339.string(period.start))"
         if period.end < period.start {
             found.append(Contradiction(kind: .negativePeriod, subject: subject, statements: [period.by]))
         }
@@ -122,7 +122,7 @@ extension SubscriptionState {
 extension SubscriptionState.PeriodKey {
     fileprivate var name: String {
         switch self {
-        case .transaction(let name): name
+        case .transaction(let name): name.rawValue
         case .item(let milliseconds, let item):
             "\(item) \(RFC3339.string(min(max(milliseconds, 0), Limits.milliseconds.upperBound)))"
         case .start(let milliseconds), .unpaid(let milliseconds):

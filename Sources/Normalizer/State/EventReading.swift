@@ -25,7 +25,7 @@ struct EventReading {
     /// The owner of the lineage, if the event is about refunded money and names no account.
     let owner: Account?
     /// The one name of the event's transaction, if that is another.
-    let transaction: String?
+    let transaction: TransactionID?
     /// The start of the period that the event's transaction paid for, as the payment's statements name it.
     let chargedStart: Int64?
     let catalog: ProductCatalog?
@@ -47,7 +47,7 @@ struct EventReading {
         return main
     }
 
-    var subjectTransaction: String? { event.statedPeriod?.transaction ?? event.transaction }
+    var subjectTransaction: TransactionID? { event.statedPeriod?.transaction ?? event.transaction }
 
     /// The period that came before: the one billed from the same start for another product, else the last that began
     /// earlier.

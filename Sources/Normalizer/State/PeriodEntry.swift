@@ -9,7 +9,7 @@ extension SubscriptionState {
             let named: Assertion<Fact.Period>?
             let firstStated: Int64?
             let lineages: Set<SubscriptionID>
-            let products: [String: Int64]?
+            let products: [ProductID: Int64]?
             let phases: [PeriodPhase: Int64]?
             let paidPhase: PeriodPhase?
 
@@ -19,7 +19,7 @@ extension SubscriptionState {
                 named: Assertion<Fact.Period>? = nil,
                 firstStated: Int64?,
                 lineages: Set<SubscriptionID>,
-                products: [String: Int64]? = nil,
+                products: [ProductID: Int64]? = nil,
                 phases: [PeriodPhase: Int64]? = nil,
                 paidPhase: PeriodPhase?
             ) {
@@ -80,7 +80,7 @@ extension SubscriptionState {
 
         /// The products that the period was stated with, each with its first statement: the present one replaced the
         /// others.
-        package var products: [String: Int64] {
+        package var products: [ProductID: Int64] {
             contents.products ?? firstStated.map { [fact.product: $0] } ?? [:]
         }
 
@@ -115,7 +115,7 @@ extension SubscriptionState {
         }
 
         /// The same period, of another of the products that run together.
-        func standing(for product: String, item: String?) -> PeriodEntry {
+        func standing(for product: ProductID, item: ProductID?) -> PeriodEntry {
             var assertion = statement.latest
             assertion.value.product = product
             assertion.value.item = item
@@ -218,7 +218,7 @@ extension SubscriptionState {
         }
 
         private struct StatedProduct: Codable {
-            var product: String
+            var product: ProductID
             @EventTime var firstStatedAt: Date
 
             private enum CodingKeys: String, CodingKey {

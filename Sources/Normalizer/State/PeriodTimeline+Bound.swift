@@ -48,7 +48,7 @@ extension SubscriptionState {
 
     /// The starts of the periods that a transaction may have paid for, under each of its names, as each of its statements
     /// has them.
-    private func starts(of transaction: String) -> [Int64] {
+    private func starts(of transaction: TransactionID) -> [Int64] {
         [transaction, self.transaction(named: transaction)].flatMap { name in
             [
                 periods[.transaction(name)]?.fact.period.startMilliseconds, chargedStart(of: name),
@@ -61,7 +61,7 @@ extension SubscriptionState {
 
 extension NormalizedEvent {
     /// The transactions that it names outside of its facts.
-    fileprivate var transactions: [String] {
+    fileprivate var transactions: [TransactionID] {
         guard case .refunded(let refund) = event else { return [transaction].compactMap(\.self) }
         return [transaction, refund.transaction].compactMap(\.self)
     }
@@ -69,7 +69,7 @@ extension NormalizedEvent {
 
 extension Fact {
     /// The item that it is about, next to the main product.
-    fileprivate var item: String? {
+    fileprivate var item: ProductID? {
         switch self {
         case .period(let period): period.item
         case .periodEnded(let end): end.item
@@ -94,7 +94,7 @@ extension PeriodTimeline {
         for statement in Array(ends) + Array(refunds) {
             guard let name = statement.name, let entry = state.periods[.transaction(name)] else { continue }
             let start = entry.fact.period.startMilliseconds
-            if start < bound { transactionsBefore[name] = (start, entry.lineages.contains { $0.id == name }) }
+            if start < bound { transactionsBefore[name] = (start, entry.lineages.contains { $0.id == name.rawValue }) }
             guard let named = statement.start, named < bound else { continue }
             let keys = state.periodOrder?.keys(near: named, within: ServicePeriod.startTolerance) ?? []
             let before = keys.compactMap { state.periods[$0]?.fact }.filter { $0.period.startMilliseconds < bound }

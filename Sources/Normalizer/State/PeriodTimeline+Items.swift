@@ -108,7 +108,7 @@ extension PeriodTimeline {
 
     /// True if a statement that is later than a moment says that a product is over: an additional one, or the main one of the period that
     /// begins then.
-    func isEnded(_ product: String, from start: Int64, since moment: Int64) -> Bool {
+    func isEnded(_ product: ProductID, from start: Int64, since moment: Int64) -> Bool {
         let index = indexBeside(product, start) ?? index(transaction: nil, start: start)
         if let index, periods[index].isEnded(product, since: moment) { return true }
         return items.contains {
@@ -138,7 +138,7 @@ extension PeriodTimeline {
     }
 
     /// The products that give access at a moment in addition to one.
-    func products(at time: Int64, besides product: String) -> [String] {
+    func products(at time: Int64, besides product: ProductID) -> [ProductID] {
         let others =
             periods.filter { $0.gave(at: time) }.flatMap { [$0.product(at: time)] + $0.companions(at: time) }
             + items.filter { $0.gave(at: time) }.map(\.entry.fact.product)

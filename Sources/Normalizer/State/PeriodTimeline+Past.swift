@@ -190,7 +190,7 @@ extension PeriodTimeline.Period {
     }
 
     /// Its product at a moment.
-    func product(at time: Int64) -> String {
+    func product(at time: Int64) -> ProductID {
         if let mainProductEnd, mainProductEnd <= time, let other = companions(at: time).first { return other }
         guard let first = stretches.first, stretches.count > 1, isPast(time, products.values) else {
             return fact.product

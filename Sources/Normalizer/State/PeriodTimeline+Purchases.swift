@@ -3,7 +3,7 @@
 extension PeriodTimeline {
     /// Another product that was stated for a period, and runs next to the main one.
     struct Companion {
-        var product: String
+        var product: ProductID
         /// When it ended by itself; `Int64.max` if it lasts as long as its period.
         var end: Int64 = .max
         var endedBy: Citation?
@@ -32,9 +32,9 @@ extension PeriodTimeline {
         for index in periods.indices where periods[index].products.count > 1 {
             let period = periods[index]
             guard let store = period.relayedStore else { continue }
-            var stated: [String: (product: String, at: Int64)] = [:]
+            var stated: [ProductID: (product: ProductID, at: Int64)] = [:]
             for (product, at) in period.products
-            where !ProductName(product).isOfSubscription(of: ProductName(period.fact.product)) {
+            where !product.isOfSubscription(of: period.fact.product) {
                 let isChange = successions.contains { change in
                     [period.start, at, period.products[period.fact.product] ?? at].contains { moment in
                         change.announces(period.fact.product, from: product, at: moment, in: store)
@@ -42,7 +42,7 @@ extension PeriodTimeline {
                     }
                 }
                 guard !isChange else { continue }
-                let family = ProductName(product).subscription
+                let family = product.subscription
                 if let known = stated[family], (known.at, known.product) > (at, product) { continue }
                 stated[family] = (product, at)
             }
@@ -53,14 +53,14 @@ extension PeriodTimeline {
     /// True if an end is of one of several products of a period, or of one that is not known to be of it: the period goes on.
     mutating func leaves(_ index: Int, _ end: Register<Fact.PeriodEnd>) -> Bool {
         guard let product = end.value.product, !periods[index].products.isEmpty else { return false }
-        let ended = ProductName(product)
-        guard periods[index].products.keys.contains(where: { ProductName($0).isOfSubscription(of: ended) }) else {
+        let ended = product
+        guard periods[index].products.keys.contains(where: { $0.isOfSubscription(of: ended) }) else {
             return true
         }
         guard !periods[index].companions.isEmpty else { return false }
         let at = end.value.at.millisecondsSince1970
         if let place = periods[index].companions.firstIndex(where: {
-            ProductName($0.product).isOfSubscription(of: ended)
+            $0.product.isOfSubscription(of: ended)
         }) {
             (periods[index].companions[place].end, periods[index].companions[place].endedBy) = (at, end.by)
         } else {
@@ -75,7 +75,7 @@ extension PeriodTimeline {
         let (old, new) = (periods[index], periods[later])
         let (from, to) = (old.fact.product, new.fact.product)
         guard let store = old.relayedStore, new.relayedStore == store,
-            !ProductName(to).isOfSubscription(of: ProductName(from)),
+            !to.isOfSubscription(of: from),
             !successions.contains(where: { $0.announces(to, from: from, at: new.start, in: store) })
         else { return false }
         return old.lineages == new.lineages
@@ -90,7 +90,7 @@ extension PeriodTimeline.Period {
         // The same period, stated again later, is not meant.
         guard fact.isProvisional || !by.takesBack(cut.by) else { return false }
         // Nor is one that began when the other was known: it took the other's place.
-        return later.firstStated.map { start < $0 } ?? ProductName(fact.product).mayBe(ProductName(later.fact.product))
+        return later.firstStated.map { start < $0 } ?? fact.product.mayBe(later.fact.product)
     }
 
     /// The store whose relay alone states it, if that store names no change of a purchase to its relays.
@@ -102,17 +102,17 @@ extension PeriodTimeline.Period {
     }
 
     /// The additional product that a product is of.
-    private func companion(of product: String) -> PeriodTimeline.Companion? {
-        let name = ProductName(product)
-        return companions.first { ProductName($0.product).isOfSubscription(of: name) }
+    private func companion(of product: ProductID) -> PeriodTimeline.Companion? {
+        let name = product
+        return companions.first { $0.product.isOfSubscription(of: name) }
     }
 
     /// True if a product that was stated for it is its main one, or runs next to that.
-    func includes(_ product: String) -> Bool { fact.product == product || companion(of: product) != nil }
+    func includes(_ product: ProductID) -> Bool { fact.product == product || companion(of: product) != nil }
 
     /// True if a statement that is later than a moment says that a product of it is over: the product's own end, its end, the end of
     /// its purchase, or what took its place.
-    func isEnded(_ product: String, since moment: Int64) -> Bool {
+    func isEnded(_ product: ProductID, since moment: Int64) -> Bool {
         let ofProduct = companion(of: product).map(\.endedBy) ?? mainProductEndedBy
         return [cut?.by, closure?.by, replacement?.by, ofProduct].contains {
             $0.map { $0.milliseconds > moment } ?? false
@@ -120,5 +120,5 @@ extension PeriodTimeline.Period {
     }
 
     /// The products that run next to its main one at a moment.
-    func companions(at time: Int64) -> [String] { companions.filter { time < $0.end }.map(\.product) }
+    func companions(at time: Int64) -> [ProductID] { companions.filter { time < $0.end }.map(\.product) }
 }

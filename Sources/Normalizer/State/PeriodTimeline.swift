@@ -13,7 +13,7 @@ struct PeriodTimeline {
         /// True if it comes from a statement about the whole purchase, not about the period.
         var isOfPurchase = false
         /// The charge whose payment takes it back.
-        var outstandingCharge: String?
+        var outstandingCharge: TransactionID?
         /// True if the purchase ended with the period, so that earlier ones give no access beyond it either.
         var endsPurchase = false
     }
@@ -33,14 +33,14 @@ struct PeriodTimeline {
         var end: Int64
         var entry: SubscriptionState.PeriodEntry
         /// The item that it was stated for, if the main item of the period before continues in its place.
-        var statedProduct: String?
-        var transaction: String?
+        var statedProduct: ProductID?
+        var transaction: TransactionID?
         var firstStated: Int64?
         /// The last statement about something else that names it while it runs.
         var named: Assertion<Fact.Period>?
         var lineages: Set<SubscriptionID>
         /// The products that it was stated with, each with the time of its first statement.
-        var products: [String: Int64]
+        var products: [ProductID: Int64]
         var cut: Cut?
         /// The time of its refund, whatever statement cuts it.
         var refundedAt: Int64?
@@ -63,7 +63,7 @@ struct PeriodTimeline {
         /// The end of its main product by itself.
         var mainProductEndedBy: Citation?
 
-        init(start: Int64, transaction: String?, entry: SubscriptionState.PeriodEntry) {
+        init(start: Int64, transaction: TransactionID?, entry: SubscriptionState.PeriodEntry) {
             self.start = start
             self.transaction = transaction
             self.entry = entry
@@ -103,7 +103,7 @@ struct PeriodTimeline {
         var isPaidFor: Bool { !fact.isProvisional || refundedAt != nil }
 
         /// True if its lineage has its name from it, so that the name alone may stand for any period of the lineage.
-        var namesItsLineage: Bool { lineages.contains { $0.id == transaction } }
+        var namesItsLineage: Bool { lineages.contains { $0.id == transaction?.rawValue } }
 
         /// True if it never begins: it was charged ahead, and another product came before.
         var isForestalled: Bool {
@@ -138,22 +138,22 @@ struct PeriodTimeline {
 
     var periods: [Period] = []
     /// The products that were stated as additional ones.
-    private var productsBeside: Set<String> = []
+    private var productsBeside: Set<ProductID> = []
     /// The periods of additional items, each with the period that it runs with.
     var items: [Item] = []
     /// Ends of periods that are otherwise unknown.
     private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
     /// Only built if many statements name transactions; for a few, a search through the periods is faster.
-    private var indexOfTransaction: [String: Int] = [:]
+    private var indexOfTransaction: [TransactionID: Int] = [:]
     private let isIndexed: Bool
     /// Transactions of periods that were billed again from the same start.
-    private var furtherTransactions: [(name: String, index: Int)] = []
+    private var furtherTransactions: [(name: TransactionID, index: Int)] = []
     /// True if all periods of the state are read.
     let isWhole: Bool
     /// The changes of product that relays announced.
     let successions: Set<Fact.Succession>
     /// Transactions that statements name, of periods that are not read.
-    var transactionsBefore: [String: (start: Int64, namesItsLineage: Bool)] = [:]
+    var transactionsBefore: [TransactionID: (start: Int64, namesItsLineage: Bool)] = [:]
     /// Starts that statements name, of periods that are not read; true for those of a period without a transaction.
     var startsBefore: [Int64: Bool] = [:]
 
@@ -211,7 +211,7 @@ struct PeriodTimeline {
     var newest: Period? { newestIndex.map { periods[$0] } }
 
     /// All transactions that a period is known by.
-    func transactions(of index: Int) -> [String] {
+    func transactions(of index: Int) -> [TransactionID] {
         [periods[index].transaction].compactMap(\.self)
             + furtherTransactions.filter { $0.index == index }.map(\.name)
     }
@@ -231,7 +231,7 @@ struct PeriodTimeline {
     /// The period that a statement names: by its transaction, else by its start, which is the nearest within the
     /// tolerance. A statement without a transaction and without a near period is about the last period that starts
     /// before. A statement with an unknown transaction is about no period yet: it does not end the one before.
-    func index(transaction: String?, start: Int64?) -> Int? {
+    func index(transaction: TransactionID?, start: Int64?) -> Int? {
         if let transaction, !transaction.isEmpty {
             let named =
                 isIndexed
@@ -270,7 +270,7 @@ struct PeriodTimeline {
         }
     }
 
-    func period(transaction: String?, start: Int64?) -> Period? {
+    func period(transaction: TransactionID?, start: Int64?) -> Period? {
         index(transaction: transaction, start: start).map { periods[$0] }
     }
 
@@ -327,7 +327,7 @@ struct PeriodTimeline {
     private func joins(
         _ entry: SubscriptionState.PeriodEntry,
         _ start: Int64,
-        _ transaction: String?,
+        _ transaction: TransactionID?,
         to period: Period
     ) -> Bool {
         if entry.fact.isBeside || isBeside(period) {
@@ -607,7 +607,7 @@ struct PeriodTimeline {
     }
 
     /// The period of an additional product that is billed in a rhythm of its own.
-    func indexBeside(_ product: String, _ start: Int64) -> Int? {
+    func indexBeside(_ product: ProductID, _ start: Int64) -> Int? {
         periods.firstIndex { $0.fact.isBeside && $0.start == start && $0.fact.product == product }
     }
 
@@ -653,12 +653,12 @@ extension SubscriptionState.PeriodEntry {
 
 extension PeriodTimeline.Period {
     /// True if it is a part of an order's period, or goes on of it under another name.
-    func continues(_ order: String) -> Bool { transaction.map { TransactionName($0).continues(order) } ?? false }
+    func continues(_ order: TransactionID) -> Bool { transaction.map { $0.continues(order) } ?? false }
 
     /// True if a statement is of this very transaction, and one of the two leaves out the base plan of the product.
     func names(_ other: Fact.Period) -> Bool {
         transaction != nil && transaction == other.transaction
-            && ProductName(fact.product).differsInPlanAlone(from: ProductName(other.product))
+            && fact.product.differsInPlanAlone(from: other.product)
     }
 }
 

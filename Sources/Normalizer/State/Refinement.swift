@@ -199,7 +199,7 @@ struct Refinement {
     }
 
     /// True if a product ran next to the main one until a moment, and is the rest of the subscription.
-    private func runsOn(_ product: String, until start: Int64) -> Bool {
+    private func runsOn(_ product: ProductID, until start: Int64) -> Bool {
         now.timeline.items.contains {
             $0.entry.fact.product == product && $0.start < start && $0.accessEnd >= start - ServicePeriod.startTolerance
         }
@@ -296,7 +296,7 @@ struct Refinement {
 
 extension PurchasedProduct {
     /// The same items with another of them as the main one.
-    fileprivate func standing(for main: String) -> PurchasedProduct {
+    fileprivate func standing(for main: ProductID) -> PurchasedProduct {
         guard id != main, let others = addOns, let place = others.firstIndex(where: { $0.id == main }) else {
             return self
         }

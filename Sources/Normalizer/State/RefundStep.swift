@@ -112,7 +112,7 @@ extension SubscriptionState {
     }
 
     /// The times in which one-time purchases were taken back, by the one name of the transaction of each.
-    var gapsOfPurchases: [String: [PeriodTimeline.Gap]] {
+    var gapsOfPurchases: [TransactionID: [PeriodTimeline.Gap]] {
         guard !purchases.isEmpty else { return [:] }
         var gaps = Dictionary(grouping: withdrawals) { transaction(named: $0.refund.transaction) }
             .mapValues { $0.map(\.gap) }
@@ -130,7 +130,9 @@ extension SubscriptionState {
 extension PeriodTimeline.Cut {
     /// The time without access before an end was taken back: by the first snapshot of the transaction that left it out, or by a statement
     /// of another kind.
-    func gap(of transaction: String, statedBy statement: Citation, in state: SubscriptionState) -> PeriodTimeline.Gap? {
+    func gap(of transaction: TransactionID, statedBy statement: Citation, in state: SubscriptionState) -> PeriodTimeline
+        .Gap?
+    {
         guard mayLag, let snapshot = state.snapshot(of: transaction, after: by.milliseconds) else { return nil }
         let until = statement.takesBack(by, mayLag: true) ? min(snapshot, statement.milliseconds) : snapshot
         return at < until ? PeriodTimeline.Gap(from: at, until: until, reason: reason, by: by) : nil

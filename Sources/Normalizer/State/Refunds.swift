@@ -5,7 +5,7 @@ extension SubscriptionState {
     /// differently.
     package struct RefundKey: Hashable, Comparable, Sendable {
         /// Empty if the refund has a name.
-        package let transaction: String
+        package let transaction: TransactionID
         package let refund: String?
 
         package init(_ refund: Fact.RefundState) {
@@ -21,7 +21,7 @@ extension SubscriptionState {
     ///
     /// - Returns: true if that is news to the state.
     @discardableResult
-    mutating func note(_ name: String, of transaction: String) -> Bool {
+    mutating func note(_ name: TransactionID, of transaction: TransactionID) -> Bool {
         guard !name.isEmpty, !transaction.isEmpty, name != transaction else { return false }
         // Of two transactions that claim a name, always the same one has it.
         if let known = transactionNames[name], known <= transaction { return false }
@@ -30,7 +30,7 @@ extension SubscriptionState {
     }
 
     /// The one name of a transaction. A charge may have another name for its payment, and that one for its invoice.
-    package func transaction(named name: String) -> String {
+    package func transaction(named name: TransactionID) -> TransactionID {
         guard var known = transactionNames[name] else { return name }
         // Names that lead in a circle are names of nothing.
         for _ in 0..<Self.longestChainOfNames {
@@ -43,31 +43,31 @@ extension SubscriptionState {
     private static let longestChainOfNames = 4
 
     /// All names of a transaction, its one name first and the others in order.
-    private func names(of transaction: String) -> [String] {
+    private func names(of transaction: TransactionID) -> [TransactionID] {
         let name = self.transaction(named: transaction)
         guard !transactionNames.isEmpty else { return [name] }
         return [name] + transactionNames.keys.filter { $0 != name && self.transaction(named: $0) == name }.sorted()
     }
 
     /// The amount paid for a transaction, if it is known.
-    private func paid(for names: [String]) -> Money? {
+    private func paid(for names: [TransactionID]) -> Money? {
         names.lazy.compactMap { purchases[$0]?.value.purchase.price?.money }.first
             ?? names.lazy.compactMap { charges[$0]?.value.price.money }.first
     }
 
     /// The start of the period that a transaction paid for, as the payment's statements name it.
-    func chargedStart(of transaction: String) -> Int64? {
+    func chargedStart(of transaction: TransactionID) -> Int64? {
         (charges[transaction] ?? charges[self.transaction(named: transaction)])?.value.periodStart?
             .millisecondsSince1970
     }
 
     /// The payment of a charge, by any of its names.
-    func charge(named transaction: String) -> Register<Fact.Charge>? {
+    func charge(named transaction: TransactionID) -> Register<Fact.Charge>? {
         charges[transaction] ?? charges[self.transaction(named: transaction)]
     }
 
     /// True if the payment of a charge is stated.
-    func isPaid(_ transaction: String) -> Bool { charge(named: transaction) != nil }
+    func isPaid(_ transaction: TransactionID) -> Bool { charge(named: transaction) != nil }
 
     /// The time of the first charge for a period, of those that were stated after a statement if one is given. The charge names the period, or names none and
     /// was made within it.
@@ -86,7 +86,7 @@ extension SubscriptionState {
     }
 
     /// All statements about the refunds of a transaction.
-    private func refunds(of transaction: String) -> [Register<Fact.RefundState>] {
+    private func refunds(of transaction: TransactionID) -> [Register<Fact.RefundState>] {
         guard !refunds.isEmpty else { return [] }
         let name = self.transaction(named: transaction)
         return refunds.filter { self.transaction(named: $0.value.value.transaction) == name }.values
@@ -98,14 +98,14 @@ extension SubscriptionState {
     /// Each refund that has a name counts. A statement about the transaction as a whole includes all refunds until
     /// then; a refund that was undone later counts no more. A refund that a later snapshot of the transaction leaves
     /// out is undone, too.
-    package func refund(of transaction: String) -> Register<Fact.RefundState>? {
+    package func refund(of transaction: TransactionID) -> Register<Fact.RefundState>? {
         together(refunds(of: transaction), named: names(of: transaction))
     }
 
     /// - Parameter names: all names of the transaction.
     private func together(
         _ stated: [Register<Fact.RefundState>],
-        named names: @autoclosure () -> [String]
+        named names: @autoclosure () -> [TransactionID]
     ) -> Register<Fact.RefundState>? {
         guard let sum = sum(of: stated, named: names()) else { return nil }
         guard isLeftOut(sum) else { return sum }
@@ -117,7 +117,7 @@ extension SubscriptionState {
 
     private func sum(
         of stated: [Register<Fact.RefundState>],
-        named names: @autoclosure () -> [String]
+        named names: @autoclosure () -> [TransactionID]
     ) -> Register<Fact.RefundState>? {
         guard let last = stated.last else { return nil }
         let takesBack = registers.stores.contains(where: \.rules.takesBackRefundedSales)

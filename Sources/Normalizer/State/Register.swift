@@ -351,7 +351,7 @@ extension Dictionary {
 
 extension Fact.Period: Assertable {
     // A relay may know a product of Google Play's without the base plan that the store names.
-    package var dominance: Int { isProvisional ? 0 : ProductName(product).hasBasePlan ? 2 : 1 }
+    package var dominance: Int { isProvisional ? 0 : product.hasBasePlan ? 2 : 1 }
     package var precedence: Int { 0 }
     // One inference does not contradict another.
     package func means(_ other: Self) -> Bool { self == other || isProvisional && other.isProvisional }

@@ -24,7 +24,7 @@ package struct Report: Hashable, Sendable {
     /// The subject of a report. A report about a period names it as facts do: by transaction, by start, or by both.
     package struct Subject: Hashable, Sendable {
         package var topic: Topic
-        package var transaction: String?
+        package var transaction: TransactionID?
         package var start: Int64?
         /// The store's name of a refund.
         package var refund: String?
@@ -55,7 +55,7 @@ package struct Report: Hashable, Sendable {
             switch one.name {
             case Value.pauseScheduled: return one.detail.isEmpty || two.detail.isEmpty
             case Value.begun, Value.next:
-                return ProductName(one.detail).differsInPlanAlone(from: ProductName(two.detail))
+                return ProductID(one.detail).differsInPlanAlone(from: ProductID(two.detail))
             default: return false
             }
         }
@@ -74,9 +74,9 @@ package struct Report: Hashable, Sendable {
         static let reversed = "reversed"
         static let stated = "stated"
 
-        static func begun(_ product: String) -> String { "\(begun) \(product)" }
+        static func begun(_ product: ProductID) -> String { "\(begun) \(product)" }
         static func ended(_ reason: LifecycleEvent.Expired.Reason) -> String { reason == .paused ? paused : ended }
-        static func next(_ product: String?) -> String { product.map { "\(next) \($0)" } ?? none }
+        static func next(_ product: ProductID?) -> String { product.map { "\(next) \($0)" } ?? none }
 
         static func pause(_ resumesAt: Date?) -> String {
             resumesAt.map { "\(pauseScheduled) \(seconds($0))" } ?? pauseScheduled

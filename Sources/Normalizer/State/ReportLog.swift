@@ -85,7 +85,7 @@ extension ReportLog {
 extension ReportLog: Codable {
     private struct Entry: Codable {
         var topic: Report.Topic
-        var transaction: String?
+        var transaction: TransactionID?
         @OptionalEventTime var periodStart: Date?
         var refund: String?
         var said: [Said]
@@ -153,6 +153,7 @@ extension Report.Subject: Comparable {
         if lhs.start != rhs.start { return lhs.start ?? .min < rhs.start ?? .min }
         // Absent before present, so that nil and "" differ.
         func order(_ text: String?) -> String { text.map { "=" + $0 } ?? "" }
-        return (order(lhs.transaction), order(lhs.refund)) < (order(rhs.transaction), order(rhs.refund))
+        return (order(lhs.transaction?.rawValue), order(lhs.refund))
+            < (order(rhs.transaction?.rawValue), order(rhs.refund))
     }
 }

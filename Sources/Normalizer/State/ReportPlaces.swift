@@ -4,7 +4,7 @@ struct ReportPlaces: Sendable {
     /// The subjects that may be one period: those with one of its names, those that start in its time, and those without
     /// a start.
     struct Vicinity {
-        var names: [String]
+        var names: [TransactionID]
         var starts: ClosedRange<Int64>?
     }
 
@@ -16,7 +16,7 @@ struct ReportPlaces: Sendable {
     private struct Places {
         var started: [Place] = []
         var unplaced: [Report.Subject] = []
-        var named: [String: [Report.Subject]] = [:]
+        var named: [TransactionID: [Report.Subject]] = [:]
 
         mutating func insert(_ subject: Report.Subject) {
             if let name = subject.transaction { named[name, default: []].append(subject) }

@@ -33,8 +33,8 @@ extension StoreStatement {
 
 extension Fact.Period {
     /// True for another's plan, and for a product of one group with it.
-    fileprivate func isOf(_ other: String, in catalog: ProductCatalog?) -> Bool {
-        if ProductName(product).isOfSubscription(of: ProductName(other)) { return true }
+    fileprivate func isOf(_ other: ProductID, in catalog: ProductCatalog?) -> Bool {
+        if product.isOfSubscription(of: other) { return true }
         guard let group = catalog?[product]?.group else { return false }
         return group == catalog?[other]?.group
     }

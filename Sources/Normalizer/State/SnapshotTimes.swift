@@ -46,19 +46,19 @@ package struct SnapshotTimes: Hashable, Sendable {
 
 /// When a transaction was stated as a whole, as a stored state has it.
 struct StoredSnapshot: Codable {
-    var transaction: String
+    var transaction: TransactionID
     var times: SnapshotTimes
 
     private enum CodingKeys: String, CodingKey { case transaction, at, earlier, exponent }
 
-    init(transaction: String, times: SnapshotTimes) {
+    init(transaction: TransactionID, times: SnapshotTimes) {
         self.transaction = transaction
         self.times = times
     }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        transaction = try container.decode(String.self, forKey: .transaction)
+        transaction = try container.decode(TransactionID.self, forKey: .transaction)
         let at = try container.decode(EventTime.self, forKey: .at)
         let earlier = try container.decodeIfPresent([EventTime].self, forKey: .earlier) ?? []
         let exponent = try container.decodeIfPresent(Int.self, forKey: .exponent) ?? 0

@@ -32,7 +32,7 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     /// The decision on access, with its end and its reason.
     public var access: AccessDecision
     /// The product of the current period, or of the last one.
-    public var product: String?
+    public var product: ProductID?
     /// The terms of the current period, or of the last one.
     public var phase: PeriodPhase?
     /// The current period with its paid end, or the last one.
@@ -46,7 +46,7 @@ public struct SubscriptionSnapshot: Hashable, Sendable, Codable {
     /// Why it will not renew, if it will not and the reason is stated.
     public var willNotRenewBecause: LifecycleEvent.AutoRenewDisabled.Reason?
     /// The product that takes the place of the current one when its period ends.
-    public var pendingProduct: String?
+    public var pendingProduct: ProductID?
     /// When the pause that is on or planned ends by itself.
     @OptionalEventTime public var resumesAt: Date?
     /// The price change under way.

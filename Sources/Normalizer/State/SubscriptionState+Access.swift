@@ -126,7 +126,7 @@ extension SubscriptionState {
     }
 
     /// True if the refund of a transaction was undone after a statement.
-    func isRestored(_ transaction: String, since statement: Citation) -> Bool {
+    func isRestored(_ transaction: TransactionID, since statement: Citation) -> Bool {
         if let refund = refund(of: transaction), refund.value.scope == nil,
             refund.by.milliseconds > statement.milliseconds
         {
@@ -256,7 +256,7 @@ extension SubscriptionState {
     func pendingProduct(
         at time: Int64,
         _ timeline: PeriodTimeline
-    ) -> (product: String, register: Register<Fact.NextProduct>?)? {
+    ) -> (product: ProductID, register: Register<Fact.NextProduct>?)? {
         let last = timeline.lastBegun(by: time).map { timeline.periods[$0] } ?? timeline.periods.first
         let current = last.flatMap { timeline.isBeside($0) ? timeline.granting(at: time) : nil } ?? last
         if let current,

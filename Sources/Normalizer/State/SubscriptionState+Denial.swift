@@ -20,7 +20,7 @@ extension SubscriptionState {
         func denied(
             since: Int64?,
             _ reason: AccessDecision.Denial.Reason,
-            product: String? = nil,
+            product: ProductID? = nil,
             _ evidence: [Citation?]
         ) -> AccessDecision {
             .denied(

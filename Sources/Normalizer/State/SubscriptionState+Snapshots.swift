@@ -9,13 +9,13 @@ extension SubscriptionState {
     ///
     /// - Returns: true if that is news to the state.
     @discardableResult
-    mutating func noteSnapshot(of transaction: String?, by citation: Citation) -> Bool {
+    mutating func noteSnapshot(of transaction: TransactionID?, by citation: Citation) -> Bool {
         guard citation.isSnapshot, let transaction, !transaction.isEmpty else { return false }
         return noteSnapshot(of: transaction, at: SnapshotTimes(citation.milliseconds))
     }
 
     @discardableResult
-    mutating func noteSnapshot(of transaction: String, at times: SnapshotTimes) -> Bool {
+    mutating func noteSnapshot(of transaction: TransactionID, at times: SnapshotTimes) -> Bool {
         let known = snapshots[transaction]
         var joined = known ?? times
         joined.merge(times)
@@ -31,13 +31,13 @@ extension SubscriptionState {
     }
 
     /// True if a transaction was stated as a whole after another statement about it, and after that had settled.
-    func isStated(_ transaction: String, wholeAfter statement: Citation, _ moment: Date = .distantPast) -> Bool {
+    func isStated(_ transaction: TransactionID, wholeAfter statement: Citation, _ moment: Date = .distantPast) -> Bool {
         guard let last = snapshots[transaction]?.last else { return false }
         return last > settled(max(statement.milliseconds, moment.millisecondsSince1970))
     }
 
     /// The first time after a statement, and after that had settled, at which a transaction was stated as a whole.
-    func snapshot(of transaction: String, after milliseconds: Int64) -> Int64? {
+    func snapshot(of transaction: TransactionID, after milliseconds: Int64) -> Int64? {
         snapshots[transaction]?.first(after: settled(milliseconds))
     }
 
@@ -47,10 +47,10 @@ extension SubscriptionState {
     }
 
     /// The snapshots that the kept statements of their transactions do not show by themselves.
-    var unstatedSnapshots: [String: SnapshotTimes] {
+    var unstatedSnapshots: [TransactionID: SnapshotTimes] {
         guard !snapshots.isEmpty else { return [:] }
-        var shown: [String: SnapshotTimes] = [:]
-        func note(_ transaction: String?, _ citation: Citation) {
+        var shown: [TransactionID: SnapshotTimes] = [:]
+        func note(_ transaction: TransactionID?, _ citation: Citation) {
             guard citation.isSnapshot, let transaction else { return }
             let times = SnapshotTimes(citation.milliseconds)
             if shown[transaction]?.merge(times) == nil { shown[transaction] = times }

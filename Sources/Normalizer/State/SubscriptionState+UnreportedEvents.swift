@@ -144,7 +144,7 @@ private struct Amounts {
         )
     }
 
-    mutating func add(_ end: Assertion<Fact.PeriodEnd>, _ product: String?, of lineage: SubscriptionID) {
+    mutating func add(_ end: Assertion<Fact.PeriodEnd>, _ product: ProductID?, of lineage: SubscriptionID) {
         // Refunds and replacing periods are reported by themselves.
         guard end.value.reason != .refunded, end.value.reason != .replaced else { return }
         let isPause = end.value.reason == .paused
@@ -183,7 +183,7 @@ private struct Amounts {
             by: refund.by,
             id: .refunded(
                 lineage,
-                refund: name ?? TransactionName(transaction).payment(from: refund.value.periodStart)
+                refund: name ?? transaction.payment(from: refund.value.periodStart).rawValue
             ),
             transaction: transaction,
             at: refund.value.at
@@ -212,7 +212,7 @@ private struct Amounts {
 
     mutating func add(
         _ next: Assertion<Fact.NextProduct>,
-        to product: String,
+        to product: ProductID,
         from period: Fact.Period?,
         of lineage: SubscriptionID
     ) {
@@ -270,7 +270,7 @@ private struct Amounts {
         by citation: Citation,
         id: EventID? = nil,
         about period: Fact.Period? = nil,
-        transaction: String? = nil,
+        transaction: TransactionID? = nil,
         at time: Date? = nil
     ) {
         events.append(

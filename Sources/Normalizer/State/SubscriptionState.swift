@@ -57,12 +57,12 @@ public struct SubscriptionState: Hashable, Sendable {
     /// product, its name and the start. A statement that
     /// a period was not paid for as it began has a key of its own: such a period gives nothing, however the purchase ends later.
     package enum PeriodKey: Hashable, Sendable {
-        case transaction(String)
+        case transaction(TransactionID)
         case start(Int64)
-        case item(Int64, String)
+        case item(Int64, ProductID)
         case unpaid(Int64)
 
-        package init(transaction: String?, start: Int64, item: String? = nil) {
+        package init(transaction: TransactionID?, start: Int64, item: ProductID? = nil) {
             if let item {
                 self = .item(start, item)
             } else if let transaction, !transaction.isEmpty {
@@ -93,7 +93,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The key of an immediate change. Channels may differ in its time, and in how it was paid for.
     package struct SwitchKey: Hashable, Sendable, Comparable {
         package var period: PeriodKey
-        package var to: String
+        package var to: ProductID
         package var second: Int64
 
         package init(_ change: Fact.ProductSwitch) {
@@ -118,17 +118,17 @@ public struct SubscriptionState: Hashable, Sendable {
     package internal(set) var refunds: [RefundKey: Register<Fact.RefundState>] = [:]
     /// The steps of refunds: when each took access away, and when it was undone. They count for the past.
     package internal(set) var refundSteps: [RefundStep.Key: RefundStep] = [:]
-    package internal(set) var charges: [String: Register<Fact.Charge>] = [:]
-    package internal(set) var purchases: [String: Register<Fact.OneTimePurchase>] = [:]
+    package internal(set) var charges: [TransactionID: Register<Fact.Charge>] = [:]
+    package internal(set) var purchases: [TransactionID: Register<Fact.OneTimePurchase>] = [:]
     package internal(set) var switches: [SwitchKey: Register<Fact.ProductSwitch>] = [:]
     /// When snapshots stated each transaction.
-    package internal(set) var snapshots: [String: SnapshotTimes] = [:]
+    package internal(set) var snapshots: [TransactionID: SnapshotTimes] = [:]
     package internal(set) var claims: [Account.Identifier: AccountClaim] = [:]
     package internal(set) var transfer: Register<LifecycleEvent.Transfer>?
     /// The reports of all events. A fact that no event has reported is still news.
     package internal(set) var reports = ReportLog()
     /// Transactions by their other names.
-    package internal(set) var transactionNames: [String: String] = [:]
+    package internal(set) var transactionNames: [TransactionID: TransactionID] = [:]
 
     /// Statements that a purchase under an unstated name replaces this one.
     package internal(set) var successions: Set<Fact.Succession> = []

@@ -24,16 +24,16 @@ extension SubscriptionState {
     /// An account has a subscription once, so that another base plan of it takes the place of the one that runs, and so does more of what
     /// is paid in advance.
     private func isOfOtherPlan(_ begun: Fact.Period) -> Bool {
-        guard ProductName(begun.product).hasBasePlan || begun.phase == .prepaid else { return false }
+        guard begun.product.hasBasePlan || begun.phase == .prepaid else { return false }
         let start = begun.period.startMilliseconds
         return periods.values.contains { (entry: PeriodEntry) -> Bool in
             let known = entry.fact
             guard !known.isProvisional, entry.relayedStore != nil,
                 known.period.startMilliseconds < start, start <= known.period.endMilliseconds,
-                ProductName(known.product).isOfSubscription(of: ProductName(begun.product))
+                known.product.isOfSubscription(of: begun.product)
             else { return false }
             if known.phase == .prepaid, begun.phase == .prepaid { return true }
-            return ProductName(begun.product).hasBasePlan && ProductName(known.product).hasBasePlan
+            return begun.product.hasBasePlan && known.product.hasBasePlan
                 && known.product != begun.product
         }
     }
@@ -43,14 +43,16 @@ extension Fact.Succession {
     /// True if a product that begins at a moment may be the one that takes the place.
     ///
     /// - Parameter former: the product whose place it takes; nil if it is the change's own.
-    func announces(_ product: String, from former: String? = nil, at moment: Int64, in store: PurchaseStore) -> Bool {
-        guard product != from, former.map({ ProductName($0).mayBe(ProductName(from)) }) ?? true else { return false }
+    func announces(_ product: ProductID, from former: ProductID? = nil, at moment: Int64, in store: PurchaseStore)
+        -> Bool
+    {
+        guard product != from, former.map({ $0.mayBe(from) }) ?? true else { return false }
         let distance = (moment - at.millisecondsSince1970).magnitude
         guard let successors = to.map({ [$0] }) ?? among else {
             return distance <= store.rules.unnamedReplacementWindow.magnitude
         }
         return distance <= store.rules.replacementWindow.magnitude
-            && successors.contains { ProductName(product).mayBe(ProductName($0)) }
+            && successors.contains { product.mayBe($0) }
     }
 }
 
@@ -61,7 +63,9 @@ extension SubscriptionState.PeriodEntry {
     }
 
     /// True unless it is said to be a later period than that which its lineage has its name from.
-    fileprivate var mayBegin: Bool { fact.transaction == nil || lineages.contains { $0.id == fact.transaction } }
+    fileprivate var mayBegin: Bool {
+        fact.transaction == nil || lineages.contains { $0.id == fact.transaction?.rawValue }
+    }
 }
 
 extension StoreStatement {
@@ -82,7 +86,7 @@ extension StoreStatement {
         return facts.contains { fact in
             switch fact {
             case .succession: true
-            case .period(let period): period.transaction == nil || period.transaction == subscription.id
+            case .period(let period): period.transaction == nil || period.transaction?.rawValue == subscription.id
             case .owner(let account): account.identifiers.contains { known?.claims[$0] == nil }
             default: false
             }

@@ -52,7 +52,7 @@ public struct PlayReplacementMode: OpenValue {
 
 extension ProductCatalog {
     /// Up, down or across; nil for unknown products, products of different groups, or one and the same product.
-    public func direction(from old: String, to new: String) -> LifecycleEvent.ProductChange.Direction? {
+    public func direction(from old: ProductID, to new: ProductID) -> LifecycleEvent.ProductChange.Direction? {
         guard old != new, let old = self[old], let new = self[new], old.group == new.group else { return nil }
         if new.level < old.level { return .upgrade }
         return new.level > old.level ? .downgrade : .crossgrade
@@ -62,7 +62,7 @@ extension ProductCatalog {
     /// back; downgrades and crossgrades of another duration begin when the period ends.
     ///
     /// - Returns: nil if ``direction(from:to:)`` is nil.
-    public func appStoreChange(from old: String, to new: String) -> ProductChangeClass? {
+    public func appStoreChange(from old: ProductID, to new: ProductID) -> ProductChangeClass? {
         guard let direction = direction(from: old, to: new) else { return nil }
         let isImmediate =
             direction == .upgrade || (direction == .crossgrade && self[old]?.duration == self[new]?.duration)
@@ -74,7 +74,7 @@ extension ProductCatalog {
     }
 
     /// The change that a store makes of one from a product to another, if nothing but the two decides it.
-    func change(from old: String, to new: String, in store: PurchaseStore) -> ProductChangeClass? {
+    func change(from old: ProductID, to new: ProductID, in store: PurchaseStore) -> ProductChangeClass? {
         switch store {
         case .appStore, .macAppStore: appStoreChange(from: old, to: new)
         default: nil
@@ -84,7 +84,7 @@ extension ProductCatalog {
     /// Google Play's rule: the app's replacement mode decides when, the catalogue decides the direction.
     ///
     /// - Returns: nil if ``direction(from:to:)`` is nil, or for a mode that this version does not know.
-    public func playChange(from old: String, to new: String, mode: PlayReplacementMode) -> ProductChangeClass? {
+    public func playChange(from old: ProductID, to new: ProductID, mode: PlayReplacementMode) -> ProductChangeClass? {
         guard let direction = direction(from: old, to: new) else { return nil }
         let proration: LifecycleEvent.ProductChange.Proration
         switch mode {
@@ -106,7 +106,8 @@ extension ProductCatalog {
     /// the money.
     ///
     /// - Returns: nil if ``direction(from:to:)`` is nil.
-    public func stripeChange(from old: String, to new: String, isScheduled: Bool, prorates: Bool) -> ProductChangeClass?
+    public func stripeChange(from old: ProductID, to new: ProductID, isScheduled: Bool, prorates: Bool)
+        -> ProductChangeClass?
     {
         direction(from: old, to: new).map {
             ProductChangeClass(

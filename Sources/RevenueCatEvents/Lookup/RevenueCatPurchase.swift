@@ -78,8 +78,9 @@ extension RevenueCatPurchase {
     }
 
     /// The transaction that a webhook about the purchase names.
-    private var paidTransaction: String? {
-        lineage?.store == .appStore && expiresAt == nil ? originalTransaction ?? transaction : transaction
+    private var paidTransaction: TransactionID? {
+        (lineage?.store == .appStore && expiresAt == nil ? originalTransaction ?? transaction : transaction)
+            .map(TransactionID.init)
     }
 
     private var account: Account? { customerID.map { Account($0, .appUserID) } }
@@ -90,12 +91,12 @@ extension RevenueCatPurchase {
     /// The fields without which there are no identity and no facts.
     private struct Complete {
         var lineage: SubscriptionID
-        var transaction: String
-        var product: String
+        var transaction: TransactionID
+        var product: ProductID
         var at: Date
     }
 
-    private func complete(_ product: String?) -> Complete? {
+    private func complete(_ product: ProductID?) -> Complete? {
         guard let lineage, let transaction = paidTransaction, let purchasedAt,
             let product = self.product.map(RevenueCatSubscription.name) ?? product, !product.isEmpty
         else { return nil }
@@ -123,7 +124,7 @@ extension RevenueCatPurchase {
     ///   - product: the store's product id, if the purchase does not name it; without either, no purchase is stated.
     ///   - date: when it was asked for. It is also the date of a refund, since RevenueCat does not say when the money
     ///     went back.
-    public func facts(product: String? = nil, at date: Date) -> [Fact] {
+    public func facts(product: ProductID? = nil, at date: Date) -> [Fact] {
         lastingFacts(product) + standingFacts(at: date)
     }
 
@@ -136,7 +137,7 @@ extension RevenueCatPurchase {
     /// - Parameters:
     ///   - product: the store's product id, if the purchase does not name it; without either, no purchase is stated.
     ///   - date: when it was asked for.
-    public func statements(product: String? = nil, at date: Date) -> [StoreStatement] {
+    public func statements(product: ProductID? = nil, at date: Date) -> [StoreStatement] {
         guard let lineage else { return [] }
         return [(lastingFacts(product), min(purchasedAt ?? date, date)), (standingFacts(at: date), date)].compactMap {
             facts,
@@ -153,7 +154,7 @@ extension RevenueCatPurchase {
     /// - Parameters:
     ///   - product: the store's product id, if the purchase does not name it.
     ///   - date: when it was asked for.
-    public func event(product: String? = nil, at date: Date) -> NormalizedEvent? {
+    public func event(product: ProductID? = nil, at date: Date) -> NormalizedEvent? {
         guard status != .refunded, let purchase = complete(product) else { return nil }
         let id: EventID
         let event: LifecycleEvent
@@ -172,7 +173,7 @@ extension RevenueCatPurchase {
             lineage: purchase.lineage,
             transaction: purchase.transaction,
             account: account,
-            product: self.product ?? PurchaseStatement.product(purchase.product, store),
+            product: self.product ?? PurchaseStatement.product(purchase.product.rawValue, store),
             period: period ?? ServicePeriod(start: purchase.at, end: expiresAt),
             price: isGrant ? nil : price,
             renewal: isGrant ? RenewalTerms(willRenew: false) : nil,
@@ -182,7 +183,7 @@ extension RevenueCatPurchase {
             .event(EventDraft(id: id, event: event), about: subject)
     }
 
-    private func lastingFacts(_ product: String?) -> [Fact] {
+    private func lastingFacts(_ product: ProductID?) -> [Fact] {
         guard let purchase = complete(product) else { return [] }
         guard !isGrant else {
             // Without an end, and unless it is known to have none, a grant would give access forever.

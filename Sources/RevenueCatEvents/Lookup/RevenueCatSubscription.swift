@@ -111,11 +111,15 @@ extension RevenueCatSubscription {
     /// - Parameters:
     ///   - product: the store's product id, if the snapshot does not name it; without either, no period is stated.
     ///   - date: when it was asked for.
-    public func facts(product: String? = nil, at date: Date) -> [Fact] {
-        facts(product: product, transaction: namesCurrentTransaction ? storeIdentifier : nil, at: date)
+    public func facts(product: ProductID? = nil, at date: Date) -> [Fact] {
+        facts(
+            product: product,
+            transaction: namesCurrentTransaction ? storeIdentifier.map(TransactionID.init) : nil,
+            at: date
+        )
     }
 
-    private func facts(product: String?, transaction: String?, at date: Date) -> [Fact] {
+    private func facts(product: ProductID?, transaction: TransactionID?, at date: Date) -> [Fact] {
         var facts: [Fact] = []
         if let period, let product = self.product.map(Self.name) ?? product {
             // A status other than `trialing` may also be that of a trial: in grace, for example, or over.
@@ -151,7 +155,11 @@ extension RevenueCatSubscription {
             )
         }
         if let willRenew {
-            let terms = RenewalTerms(willRenew: willRenew, nextProduct: pendingProduct, renewsAt: paidUntil)
+            let terms = RenewalTerms(
+                willRenew: willRenew,
+                nextProduct: pendingProduct.map(ProductID.init),
+                renewsAt: paidUntil
+            )
             facts.append(.renewalIntent(.init(terms)))
         }
         facts.append(billing)
@@ -168,9 +176,7 @@ extension RevenueCatSubscription {
     }
 
     /// The product as periods name it: with its base plan, if Google Play has one.
-    static func name(_ product: PurchasedProduct) -> String {
-        product.basePlan.map { "\(product.id):\($0)" } ?? product.id
-    }
+    static func name(_ product: PurchasedProduct) -> ProductID { product.id.under(product.basePlan) }
 
     /// The state, in this snapshot, of a renewal that a webhook announced.
     ///
@@ -187,7 +193,7 @@ extension RevenueCatSubscription {
     public func outcome(
         of check: RenewalCheck,
         known: Fact.Period?,
-        product: String? = nil,
+        product: ProductID? = nil,
         at date: Date
     ) -> RenewalCheck.Outcome? {
         if refundedAt != nil { return nil }
@@ -204,7 +210,7 @@ extension RevenueCatSubscription {
     /// The facts as a statement about a lineage, to apply to its state.
     ///
     /// The snapshot does not name the lineage: take that of the webhook or purchase that led to it.
-    public func statement(about lineage: SubscriptionID, product: String? = nil, at date: Date) -> StoreStatement {
+    public func statement(about lineage: SubscriptionID, product: ProductID? = nil, at date: Date) -> StoreStatement {
         let envelope = EventEnvelope(
             provider: .revenuecat,
             store: lineage.store,
@@ -221,7 +227,11 @@ extension RevenueCatSubscription {
             )
         )
         return envelope.statement(
-            facts(product: product, transaction: namesCurrentTransaction ? storeIdentifier : nil, at: date),
+            facts(
+                product: product,
+                transaction: namesCurrentTransaction ? storeIdentifier.map(TransactionID.init) : nil,
+                at: date
+            ),
             about: lineage
         )
     }
@@ -337,7 +347,7 @@ extension RevenueCatSubscription {
             case false?: .production
             case nil: .unknown
             }
-        product = PurchasedProduct(id: productID, basePlan: try fields.identifier("product_plan_identifier"))
+        product = PurchasedProduct(id: ProductID(productID), basePlan: try fields.identifier("product_plan_identifier"))
         storeIdentifier = try fields.transaction("store_transaction_id")
         namesCurrentTransaction = storeIdentifier != nil && self.store != .stripe
         let start = try fields.text("purchase_date")

@@ -141,14 +141,14 @@ extension Mapping {
     /// The purchase as events name it.
     func subject(
         _ purchase: PurchaseStatement,
-        transaction: String? = nil,
+        transaction: TransactionID? = nil,
         price: Price? = nil,
         renewal: RenewalTerms? = nil,
         facts: [Fact] = []
     ) -> EventSubject {
         EventSubject(
             lineage: purchase.lineage,
-            transaction: transaction ?? event.transactionID,
+            transaction: transaction ?? purchase.transactionID,
             account: purchase.account,
             product: purchase.product,
             period: purchase.period,

@@ -31,7 +31,7 @@ extension Mapping {
         )
         return .event(
             EventDraft(
-                id: .refunded(lineage, refund: purchase.paymentName(transaction)),
+                id: .refunded(lineage, refund: purchase.paymentName(transaction).rawValue),
                 event: .refunded(
                     .init(
                         transaction: transaction,
@@ -160,7 +160,7 @@ extension Mapping {
         let period = ServicePeriod(start: complete.start, end: complete.end)
         return .event(
             EventDraft(
-                id: event.transactionID.map {
+                id: purchase.transactionID.map {
                     .extended(lineage, transaction: $0, product: complete.product, to: complete.end)
                 } ?? notifiedID(purchase),
                 event: .extended(.init(to: complete.end, reason: .unknown))

@@ -42,7 +42,7 @@ extension Mapping {
         var facts: [Fact] = []
         facts.reserveCapacity(6)
         facts.append(.period(purchase.fact(period, complete.product)))
-        if let price, price.role == .charged, let transaction = self.event.transactionID {
+        if let price, price.role == .charged, let transaction = purchase.transactionID {
             let isNamed = purchase.periodTransaction != nil
             let charge = Fact.Charge(
                 transaction: isNamed ? transaction : purchase.paymentName(transaction),
@@ -87,7 +87,7 @@ extension Mapping {
         let terms = RenewalTerms(willRenew: false)
         return .event(
             EventDraft(
-                id: event.transactionID.map { .periodBegan(lineage, transaction: $0, product: product) }
+                id: purchase.transactionID.map { .periodBegan(lineage, transaction: $0, product: product) }
                     ?? .periodBegan(lineage, product: product, start: start),
                 event: .started(.init(origin: .granted, phase: .promotional, period: period)),
                 effectiveAt: start
@@ -96,7 +96,7 @@ extension Mapping {
                 purchase,
                 renewal: terms,
                 facts: [
-                    .period(.init(period, product: product, phase: .promotional, transaction: event.transactionID)),
+                    .period(.init(period, product: product, phase: .promotional, transaction: purchase.transactionID)),
                     .renewalIntent(.init(terms)),
                 ] + purchase.owner
             )
@@ -156,7 +156,7 @@ extension Mapping {
                     period,
                     product: purchase.productName ?? "",
                     phase: purchase.phase,
-                    transaction: event.transactionID,
+                    transaction: purchase.transactionID,
                     isProvisional: true
                 )
             )

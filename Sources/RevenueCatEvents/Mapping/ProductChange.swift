@@ -10,15 +10,18 @@ extension Mapping {
     /// On Play the new product is a purchase under another name, which replaces this one. If the product is named, its purchase
     /// may begin at once, too.
     func productChange(_ purchase: PurchaseStatement) -> Outcome {
-        guard let lineage = purchase.lineage, let from = event.productID, let timestamp = event.timestamp else {
+        guard let lineage = purchase.lineage, let from = purchase.productName, let timestamp = event.timestamp else {
             return .incomplete(purchase.missing(["product_id"]))
         }
         let periodEnd = event.expirationAt.flatMap { $0 > timestamp ? $0 : nil }
         let facts = purchase.provisional + purchase.owner
-        guard let to = event.newProductID else {
+        guard let to = event.newProductID.map(ProductID.init) else {
             if event.store == .playStore {
                 return .event(
-                    EventDraft(id: notifiedID(purchase), event: .notice(.init(.productChange, facts: ["from": from]))),
+                    EventDraft(
+                        id: notifiedID(purchase),
+                        event: .notice(.init(.productChange, facts: ["from": from.rawValue]))
+                    ),
                     about: subject(purchase, facts: facts + [.succession(.init(at: timestamp, from: from))])
                 )
             }
@@ -30,7 +33,7 @@ extension Mapping {
                 purchase,
                 lineage,
                 from: from,
-                to: pending,
+                to: ProductID(pending),
                 at: snapshot.period?.end ?? periodEnd,
                 basis: .store,
                 facts: facts
@@ -67,8 +70,8 @@ extension Mapping {
     private func scheduled(
         _ purchase: PurchaseStatement,
         _ lineage: SubscriptionID,
-        from: String,
-        to: String,
+        from: ProductID,
+        to: ProductID,
         at date: Date?,
         basis: LifecycleEvent.ProductChange.Basis,
         facts: [Fact]

@@ -12,7 +12,7 @@ struct PurchaseStatement {
     let phase: PeriodPhase
     /// The transaction, if it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
     /// Play some webhooks leave out which period of it they are about.
-    let periodTransaction: String?
+    let periodTransaction: TransactionID?
     /// True if the name of the first period stands for one that may be another.
     private let isNamedAsFirst: Bool
 
@@ -24,7 +24,7 @@ struct PurchaseStatement {
         product = webhook.event.productID.map { Self.product($0, store, offerCode: webhook.event.offerCode) }
         phase = webhook.event.periodType?.phase ?? .regular
         account = Account(appUserIDs: webhook.event.customerIDs)
-        let transaction = store == .stripe ? nil : webhook.event.transactionID
+        let transaction = store == .stripe ? nil : webhook.event.transactionID.map(TransactionID.init)
         isNamedAsFirst = webhook.event.isNamedAsFirst
         // A statement about something else names a period only in passing, and yields to one of the period itself.
         periodTransaction = isNamedAsFirst && webhook.event.statesPeriod ? nil : transaction
@@ -35,13 +35,15 @@ struct PurchaseStatement {
 
     private var event: RevenueCatEvent { webhook.event }
 
+    var transactionID: TransactionID? { event.transactionID.map(TransactionID.init) }
+
     /// The transaction that was paid for. A purchase without an end gets another transaction of the App Store each time
     /// it is restored, and is still the one purchase that the original names.
-    var paidTransaction: String? {
+    var paidTransaction: TransactionID? {
         if lineage?.store == .appStore, event.expirationAt == nil, let original = event.originalTransactionID {
-            return original
+            return TransactionID(original)
         }
-        return event.transactionID ?? event.originalTransactionID
+        return transactionID ?? event.originalTransactionID.map(TransactionID.init)
     }
 
     mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, in: store, environment) }
@@ -51,7 +53,7 @@ struct PurchaseStatement {
         SubscriptionID(
             store: store == .macAppStore ? .appStore : store,
             environment: environment,
-            id: store == .playStore ? TransactionName(id).firstOrder : id
+            id: store == .playStore ? TransactionID(id).firstOrder.rawValue : id
         )
     }
 
@@ -59,14 +61,18 @@ struct PurchaseStatement {
     static func product(_ id: String, _ store: PurchaseStore, offerCode: String? = nil) -> PurchasedProduct {
         let offer = offerCode.map { Offer(kind: .code, id: $0) }
         guard store == .playStore, let colon = id.firstIndex(of: ":"), colon > id.startIndex else {
-            return PurchasedProduct(id: id, offer: offer)
+            return PurchasedProduct(id: ProductID(id), offer: offer)
         }
         let basePlan = String(id[id.index(after: colon)...])
-        return PurchasedProduct(id: String(id[..<colon]), basePlan: basePlan.isEmpty ? nil : basePlan, offer: offer)
+        return PurchasedProduct(
+            id: ProductID(String(id[..<colon])),
+            basePlan: basePlan.isEmpty ? nil : basePlan,
+            offer: offer
+        )
     }
 
     /// The product as periods name it: with its base plan, if Google Play has one.
-    var productName: String? { event.productID }
+    var productName: ProductID? { event.productID.map(ProductID.init) }
 
     var owner: [Fact] { account.map { [.owner($0)] } ?? [] }
 
@@ -79,7 +85,7 @@ struct PurchaseStatement {
         var lineage: SubscriptionID
         var start: Date
         var end: Date
-        var product: String
+        var product: ProductID
     }
 
     /// A subscription's period without an end would give access forever, so it is incomplete.
@@ -112,7 +118,7 @@ struct PurchaseStatement {
     func endedID(_ lineage: SubscriptionID, _ reason: LifecycleEvent.Expired.Reason) -> EventID {
         // Google Play restores no purchase that was refunded, so every loss of access is the same end.
         let reason = store == .playStore && reason == .refunded ? .unknown : reason
-        if let transaction = event.transactionID, store == .playStore || periodTransaction != nil && !mayBeKept {
+        if let transaction = transactionID, store == .playStore || periodTransaction != nil && !mayBeKept {
             return .ended(
                 lineage,
                 transaction: transaction,
@@ -136,23 +142,23 @@ struct PurchaseStatement {
 
     /// The name of a transaction's payment and of its refund. If the transaction may be kept, the start of the period
     /// distinguishes its payments.
-    func paymentName(_ transaction: String) -> String {
+    func paymentName(_ transaction: TransactionID) -> TransactionID {
         if store == .playStore, event.expirationAt != nil {
-            return TransactionName(transaction).payment(from: event.purchasedAt)
+            return transaction.payment(from: event.purchasedAt)
         }
         guard mayBeKept, event.expirationAt != nil, let start = event.purchasedAt else { return transaction }
-        return "\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))"
+        return TransactionID("\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))")
     }
 
     /// The name by which later statements call the payment that the purchase began with, if they have another one for it.
-    func laterName(of transaction: String) -> [Fact] {
+    func laterName(of transaction: TransactionID) -> [Fact] {
         let name = paymentName(transaction)
         return name == transaction ? [] : [.transactionName(.init(transaction: transaction, name: name))]
     }
 
     func fact(
         _ period: ServicePeriod,
-        _ product: String,
+        _ product: ProductID,
         isProvisional: Bool = false,
         isRunning: Bool = false
     ) -> Fact.Period {

@@ -249,11 +249,11 @@ extension RevenueCatEvent {
         var base = self
         if !row.isOfOrder, let item = items.first(where: isBase) { base.price(as: item) }
         // One event for each, under one id.
-        var named: Set<String> = []
+        var named: Set<ProductID> = []
         return [base]
-            + items.filter { !isBase($0) && named.insert(ProductName($0.productID).subscription).inserted }.map {
+            + items.filter { !isBase($0) && named.insert(ProductID($0.productID).subscription).inserted }.map {
                 item in
-                let name = ProductName(item.productID).subscription
+                let name = ProductID(item.productID).subscription
                 var addOn = self
                 addOn.price(as: item)
                 addOn.periodType = periodType(of: item)
@@ -263,7 +263,7 @@ extension RevenueCatEvent {
                 let ends = [item.expirationAt, row.endsAllItems ? expirationAt : nil].compactMap(\.self)
                 addOn.expirationAt = ends.min() ?? expirationAt
                 addOn.originalTransactionID = (originalTransactionID ?? transactionID)
-                    .map { LineageName(TransactionName($0).firstOrder).item(name) }
+                    .map { LineageName(TransactionID($0).firstOrder.rawValue).item(name) }
                 return addOn
             }
     }
@@ -272,7 +272,7 @@ extension RevenueCatEvent {
     /// each by its product.
     var nameAsItem: String? {
         guard let order = originalTransactionID ?? transactionID, let productID else { return nil }
-        return LineageName(TransactionName(order).firstOrder).item(ProductName(productID).subscription)
+        return LineageName(TransactionID(order).firstOrder.rawValue).item(ProductID(productID).subscription)
     }
 
     /// The period type is the base product's, while each product has an introductory period of its own.
@@ -300,7 +300,7 @@ extension RevenueCatEvent {
         guard expirationAt != nil else { return false }
         let original = originalTransactionID ?? transactionID
         // That of an add-on has its name behind.
-        return transactionID == TransactionName(LineageName(original).purchase ?? original).firstOrder
+        return transactionID == TransactionID(LineageName(original).purchase ?? original).firstOrder.rawValue
     }
 
     /// True if it states a period that it does not begin the purchase with: the next one, or another end of one that is known.

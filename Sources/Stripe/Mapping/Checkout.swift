@@ -80,7 +80,7 @@ extension Mapping {
     /// The names of a sale: its lineage and its transaction.
     struct Sale {
         let lineage: SubscriptionID
-        let transaction: String
+        let transaction: TransactionID
         /// Other names under which refunds and disputes of it may come.
         var names: [String] = []
     }
@@ -88,7 +88,7 @@ extension Mapping {
     /// A sale by invoice. Since basil an invoice names no payment, so the invoice's own name is the one that all
     /// objects share.
     func sale(byInvoice id: String, paidAs names: [String?]) -> Sale {
-        Sale(lineage: lineage(id), transaction: id, names: names.compactMap(\.self))
+        Sale(lineage: lineage(id), transaction: TransactionID(id), names: names.compactMap(\.self))
     }
 
     private func sale(of session: CheckoutSessionObject) -> Sale {
@@ -96,7 +96,7 @@ extension Mapping {
             return sale(byInvoice: invoice, paidAs: [session.paymentIntent])
         }
         let id = session.paymentIntent ?? session.id
-        return Sale(lineage: lineage(id), transaction: id)
+        return Sale(lineage: lineage(id), transaction: TransactionID(id))
     }
 
     private func pending(_ session: CheckoutSessionObject, isCanceled: Bool) -> NormalizedEvent {
@@ -108,7 +108,7 @@ extension Mapping {
             isCanceled ? .purchasePendingCanceled(detail) : .purchasePending(detail),
             EventSubject(
                 lineage: lineage,
-                transaction: session.paymentIntent,
+                transaction: session.paymentIntent.map(TransactionID.init),
                 account: account(session),
                 product: PurchasedProduct(id: session.product),
                 country: session.country
@@ -121,14 +121,14 @@ extension Mapping {
     /// - Parameter subject: who bought it, and where.
     func purchase(
         _ sale: Sale,
-        product: String,
+        product: ProductID,
         basePlan: String?,
         quantity: Int64,
         price: Price?,
         at time: Milliseconds,
         about subject: EventSubject
     ) -> NormalizedEvent {
-        let type = [basePlan, product].compactMap(\.self).compactMap { policy.oneTimeProducts[$0] }.first
+        let type = [basePlan, product.rawValue].compactMap(\.self).compactMap { policy.oneTimeProducts[$0] }.first
         let detail = LifecycleEvent.OneTimePurchase(type: type ?? .unknown, quantity: quantity, price: price)
         var facts: [Fact] = subject.account.map { [.owner($0)] } ?? []
         facts.append(
@@ -137,7 +137,7 @@ extension Mapping {
             )
         )
         if let price { facts.append(.charge(Fact.Charge(transaction: sale.transaction, price: price, at: time.date))) }
-        facts += paymentNames(of: sale.transaction, sale.names, in: sale.transaction)
+        facts += paymentNames(of: sale.transaction.rawValue, sale.names, in: sale.transaction.rawValue)
         return event(
             .purchased(sale.lineage, transaction: sale.transaction, product: product),
             .oneTimePurchased(detail),

@@ -14,7 +14,7 @@ extension Mapping {
     func subject(_ invoice: InvoiceObject, _ span: SubscriptionObject.Span?) -> EventSubject {
         EventSubject(
             lineage: invoice.subscription.map { lineage($0) },
-            transaction: invoice.id,
+            transaction: invoice.id.map(TransactionID.init),
             account: account(customer: invoice.customer, metadata: invoice.metadata),
             product: span?.items.purchased,
             period: span?.period,
@@ -40,7 +40,7 @@ extension Mapping {
             facts.append(
                 .charge(
                     Fact.Charge(
-                        transaction: id,
+                        transaction: TransactionID(id),
                         price: price,
                         at: (invoice.paidAt ?? created).date,
                         periodStart: invoice.paidStart?.date,
@@ -82,7 +82,7 @@ extension Mapping {
                 ["invoice": invoice, "payment": name],
                 about: EventSubject(
                     lineage: lineage(invoice),
-                    transaction: invoice,
+                    transaction: TransactionID(invoice),
                     facts: paymentNames(of: invoice, names, in: invoice)
                 )
             )
@@ -193,7 +193,7 @@ extension Mapping {
         return .events([
             purchase(
                 sale(byInvoice: id, paidAs: [invoice.paymentIntent, invoice.charge]),
-                product: line?.price?.productID ?? id,
+                product: line?.price?.productID ?? ProductID(id),
                 basePlan: line?.price?.id,
                 quantity: line?.quantity ?? 1,
                 price: invoice.price,
@@ -239,7 +239,7 @@ extension Mapping {
         let retry = invoice.nextAttempt?.date
         let charge = invoice.id.map {
             Fact.Billing.FailedCharge(
-                transaction: $0,
+                transaction: TransactionID($0),
                 attempt: max(1, invoice.attemptCount),
                 actionRequired: actionRequired
             )

@@ -34,9 +34,9 @@ extension Mapping {
     private struct PaidBy {
         /// The subscription if the invoice is known, else the payment.
         let lineage: SubscriptionID
-        let transaction: String
+        let transaction: TransactionID
         /// The name for facts: if no subscription is known, the name of the sale that it may have paid for.
-        let statedTransaction: String
+        let statedTransaction: TransactionID
         let periodStart: Milliseconds?
         let customer: CustomerReference?
         let country: String?
@@ -57,7 +57,8 @@ extension Mapping {
         linking others: [String] = [],
         in own: String
     ) -> [Fact] {
-        names.map { .transactionName(Fact.TransactionName(transaction: transaction, name: $0)) }
+        let transaction = TransactionID(transaction)
+        return names.map { .transactionName(Fact.TransactionName(transaction: transaction, name: TransactionID($0))) }
             + (others + names).filter { $0 != own }.map { .link(lineage($0)) }
     }
 
@@ -79,8 +80,8 @@ extension Mapping {
         )
         return PaidBy(
             lineage: lineage(own),
-            transaction: sale ?? (isOfNoSubscription ? id : invoiceID ?? id),
-            statedTransaction: sale ?? (subscription == nil ? id : invoiceID ?? id),
+            transaction: TransactionID(sale ?? (isOfNoSubscription ? id : invoiceID ?? id)),
+            statedTransaction: TransactionID(sale ?? (subscription == nil ? id : invoiceID ?? id)),
             periodStart: subscription == nil ? nil : invoice?.billedSpan?.start,
             customer: invoice?.customer ?? payment.customer,
             country: invoice?.country ?? payment.country,
@@ -295,7 +296,7 @@ extension Mapping {
         var subject = subject(paidBy)
         subject.facts = [reversal(refund.id, paidBy)] + paidBy.names
         return event(
-            .refundReversed(anyLineage, transaction: refund.id),
+            .refundReversed(anyLineage, transaction: TransactionID(refund.id)),
             .refundReversed(LifecycleEvent.TransactionReference(transaction: paidBy.transaction, refund: refund.id)),
             subject
         )

@@ -74,7 +74,7 @@ extension Mapping {
         let isQuantity = from.id == to.id
         // The prices name the change: a look-up decides if their products are known.
         return event(
-            .changeScheduled(lineage, from: from.id, to: to.id, at: change.to.start.date),
+            .changeScheduled(lineage, from: ProductID(from.id), to: ProductID(to.id), at: change.to.start.date),
             .productChangeScheduled(
                 LifecycleEvent.ProductChange(
                     from: from.productID,
@@ -99,7 +99,7 @@ extension Mapping {
         about subject: EventSubject
     ) -> NormalizedEvent {
         event(
-            .changeReverted(lineage, product: price.id, at: time.date),
+            .changeReverted(lineage, product: ProductID(price.id), at: time.date),
             .productChangeReverted(
                 LifecycleEvent.ProductChange(
                     to: price.productID,

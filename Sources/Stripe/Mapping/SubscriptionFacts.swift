@@ -11,7 +11,7 @@ extension SubscriptionObject.Span {
     func periods(_ phase: PeriodPhase, isProvisional: Bool = false, isBeside: Bool = false) -> [Fact] {
         guard let product else { return [] }
         // No transaction: a period that is upgraded half-way has two, and stays one period.
-        func fact(_ product: String, _ period: ServicePeriod, item: String?) -> Fact {
+        func fact(_ product: ProductID, _ period: ServicePeriod, item: ProductID?) -> Fact {
             .period(
                 Fact.Period(
                     period,
@@ -203,7 +203,7 @@ extension Mapping {
         func appendEnds(
             at time: Milliseconds?,
             _ reason: LifecycleEvent.Expired.Reason,
-            unlessPaid charge: String? = nil
+            unlessPaid charge: TransactionID? = nil
         ) {
             for span in subscription.spans {
                 let items = span.items.primary.map { [$0] + span.others } ?? []

@@ -400,8 +400,8 @@ extension Mapping {
 
     private func productChange(_ change: ItemChange, in update: Update) -> LifecycleEvent.ProductChange? {
         let (subscription, before) = (update.subscription, update.before)
-        let from: String?
-        let to: String
+        let from: ProductID?
+        let to: ProductID
         let direction: LifecycleEvent.ProductChange.Direction
         switch change {
         case .none, .repriced:
@@ -553,7 +553,7 @@ extension Mapping {
             event(
                 .extended(
                     lineage,
-                    transaction: "period/\(span.start.wholeSeconds)",
+                    transaction: TransactionID("period/\(span.start.wholeSeconds)"),
                     product: span.product,
                     to: to.date
                 ),

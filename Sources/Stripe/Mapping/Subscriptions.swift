@@ -234,13 +234,13 @@ extension Mapping {
     func pending(_ subject: EventSubject, of subscription: String) -> NormalizedEvent {
         event(
             identity(lineage(subscription), "pending"),
-            .purchasePending(LifecycleEvent.PurchasePending(product: subject.product?.id ?? subscription)),
+            .purchasePending(LifecycleEvent.PurchasePending(product: subject.product?.id ?? ProductID(subscription))),
             subject
         )
     }
 
     func purchaseFailed(_ stated: Stated) -> NormalizedEvent {
-        let product = stated.subject.product?.id ?? stated.subscription.id
+        let product = stated.subject.product?.id ?? ProductID(stated.subscription.id)
         return event(
             identity(stated.lineage, "pending", "canceled"),
             .purchasePendingCanceled(LifecycleEvent.PurchasePending(product: product)),
@@ -260,7 +260,7 @@ extension Mapping {
             }
         }
         return event(
-            billingIssue(stated.lineage, invoice: subscription.latestInvoice ?? "", attempt: 1),
+            billingIssue(stated.lineage, invoice: subscription.latestInvoice?.rawValue ?? "", attempt: 1),
             .billingIssue(
                 LifecycleEvent.BillingIssue(
                     access: failedAccess(start: subscription.latest?.start, end: subscription.latest?.end)
@@ -302,7 +302,7 @@ extension Mapping {
         let subscription = stated.subscription
         let start = subscription.latest?.start ?? subscription.startDate ?? created
         return event(
-            identity(stated.lineage, "unpaid", subscription.latestInvoice ?? "", start.wholeSeconds),
+            identity(stated.lineage, "unpaid", subscription.latestInvoice?.rawValue ?? "", start.wholeSeconds),
             .expired(LifecycleEvent.Expired(reason: .billing)),
             stated.subject
         )

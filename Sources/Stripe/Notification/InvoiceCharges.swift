@@ -56,7 +56,7 @@ extension InvoiceObject {
 
     /// The charge of lines for each product, in the order of the products; nil if a line states none, or for fewer products.
     private func charges(for lines: [Line], ofAtLeast least: Int) -> [PurchasedItem]? {
-        var charged: [(product: String, amount: Int64)] = []
+        var charged: [(product: ProductID, amount: Int64)] = []
         for line in lines where !line.isBilledByUse {
             guard let product = line.price?.productID, let amount = line.charged else { return nil }
             guard let index = charged.firstIndex(where: { $0.product == product }) else {

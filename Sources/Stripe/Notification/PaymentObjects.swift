@@ -154,5 +154,5 @@ struct CheckoutSessionObject: WireObject, Sendable {
 
     /// The product bought. Deliveries have no line items. So for a product that was not looked up, the payment link, or
     /// else the session, stands in.
-    var product: String { items.primary?.price.productID ?? paymentLink ?? id }
+    var product: ProductID { items.primary?.price.productID ?? ProductID(paymentLink ?? id) }
 }

@@ -63,7 +63,7 @@ final class PriceObject: Sendable {
     }
 
     /// The product of the price; the price itself if Stripe names no product with it.
-    var productID: String { product ?? id }
+    var productID: ProductID { ProductID(product ?? id) }
 
     func isSameRhythm(as other: PriceObject) -> Bool {
         interval == other.interval && intervalCount == other.intervalCount

@@ -103,7 +103,7 @@ final class SubscriptionObject: WireObject, Sendable {
     let trialNeedsPaymentMethod: Bool
     /// True if invoices are sent, to be paid by hand.
     let sendsInvoices: Bool
-    let latestInvoice: String?
+    let latestInvoice: TransactionID?
     let schedule: String?
     let collectionPause: CollectionPause?
     let pausedAt: Milliseconds?
@@ -157,7 +157,7 @@ final class SubscriptionObject: WireObject, Sendable {
         var trialSettings = try fields.reader(.trialSettings)?.reader("end_behavior")
         trialNeedsPaymentMethod = trialSettings?.descriptiveString("missing_payment_method") == "cancel"
         sendsInvoices = fields.optionalValue(.collectionMethod)?.isString("send_invoice") ?? false
-        latestInvoice = try fields.reference(.latestInvoice)
+        latestInvoice = try fields.reference(.latestInvoice).map(TransactionID.init)
         schedule = try fields.reference(.schedule)
         var pauseAnomalies: [String] = []
         if var pause = try fields.reader(.pauseCollection) {
@@ -265,7 +265,7 @@ extension SubscriptionObject {
         /// The item with the main product. Invoice lines come in an order of their own, so the choice is by content: two
         /// notifications of one period have to choose the same.
         var primary: Item? { items.primary }
-        var product: String? { primary?.price.productID }
+        var product: ProductID? { primary?.price.productID }
         /// The other items that are paid for ahead, one for each product.
         var others: [Item] { product.map { items.others(than: $0) } ?? [] }
     }
@@ -313,7 +313,7 @@ extension SubscriptionObject {
         return cancelAt
     }
 
-    var product: String? { current?.product ?? items.primary?.price.productID }
+    var product: ProductID? { current?.product ?? items.primary?.price.productID }
 
     /// True if the latest period, or a part of it, was billed before it began. The invoice that is made at its
     /// beginning is then for something else.
@@ -379,9 +379,9 @@ extension [SubscriptionObject.Item] {
     }
 
     /// The items that are paid ahead and are of other products than one, one for each product.
-    func others(than product: String) -> [SubscriptionObject.Item] {
+    func others(than product: ProductID) -> [SubscriptionObject.Item] {
         guard count > 1 else { return [] }
-        var seen: Set<String> = [product]
+        var seen: Set<ProductID> = [product]
         return filter { !$0.isBilledByUse }.sorted { $0.price.id < $1.price.id }
             .filter { seen.insert($0.price.productID).inserted }
     }
@@ -390,6 +390,6 @@ extension [SubscriptionObject.Item] {
 extension PriceObject {
     /// True if the names include its id or its product.
     func isNamed(in names: Set<String>) -> Bool {
-        !names.isEmpty && (names.contains(id) || names.contains(productID))
+        !names.isEmpty && (names.contains(id) || names.contains(productID.rawValue))
     }
 }

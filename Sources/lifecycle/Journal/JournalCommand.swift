@@ -287,7 +287,7 @@ struct JournalCredits: AsyncParsableCommand {
         try options.output.print(statement.grants, heads: ["from", "until", "product", "reason", "given", "left"]) {
             grant in
             [
-                grant.from.formatted(.iso8601), grant.until?.formatted(.iso8601) ?? "-", grant.product ?? "-",
+                grant.from.formatted(.iso8601), grant.until?.formatted(.iso8601) ?? "-", grant.product?.rawValue ?? "-",
                 grant.reason.name, "\(grant.credits)", "\(grant.left)",
             ]
         }
