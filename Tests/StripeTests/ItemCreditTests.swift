@@ -175,13 +175,13 @@ struct ItemCreditTests {
         let later = Self.middle + day
         for order in RareFlowTests.permutations(Self.life(items, then: items).prefix(2) + restarted(swapped)) {
             let state = try ItemTests.state(order, adapter())
-            #expect(Self.credits(state, at: later) == ["basic": 200, "boost": 100 + 50, "pro": 375])
+            #expect(Self.credits(state, at: later) == ["basic": 200, "boost": 150, "pro": 375])
         }
         // Pro joins, and replaces nothing.
         for order in RareFlowTests.permutations(Self.life(items, then: items).prefix(2) + restarted(items + [Self.pro]))
         {
             let state = try ItemTests.state(order, adapter())
-            #expect(Self.credits(state, at: later) == ["basic": 200 + 100, "boost": 100 + 50, "pro": 500])
+            #expect(Self.credits(state, at: later) == ["basic": 300, "boost": 150, "pro": 500])
         }
     }
 }
