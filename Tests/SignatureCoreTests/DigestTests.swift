@@ -25,6 +25,9 @@ import Testing
         let short = Digest(Array(digest.bytes.dropLast()).span)
         #expect(short == nil)
         #expect(digest.hexadecimal == hexadecimal(digest.bytes))
+        for count in [0, 8, 32] {
+            #expect(digest.hexadecimal(octets: count) == hexadecimal(Array(digest.bytes.prefix(count))))
+        }
     }
 
     private func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool { constantTimeEquals(left.span, right.span) }

@@ -23,13 +23,18 @@ package struct Digest: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Sixty-four lower-case hexadecimal digits.
-    package var hexadecimal: String {
+    package var hexadecimal: String { hexadecimal(octets: octets.count) }
+
+    /// The lower-case hexadecimal digits of its first octets, two for each.
+    package func hexadecimal(octets count: Int) -> String {
         var text = InlineArray<64, UInt8>(repeating: 0)
-        for index in octets.indices {
+        let count = min(max(count, 0), octets.count)
+        for index in 0..<count {
             text[2 &* index] = Self.digit(octets[index] &>> 4)
             text[2 &* index &+ 1] = Self.digit(octets[index] & 15)
         }
-        return unsafe text.span.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+        let digits = text.span.extracting(first: 2 &* count)
+        return unsafe digits.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     @inline(__always)

@@ -20,6 +20,8 @@ final class Mapping {
     private let digest: BodyDigest
     /// Which step of its subscription the event is.
     private var revision: Origin.Revision?
+    /// The subscription's attributes before an update, as the event shows it.
+    private(set) var previous: PreviousAttributes?
 
     init(_ resolved: Authenticated<StripeNotification>, policy: StripeAdapter.Policy, ownAccount: String?) {
         notification = resolved.value
@@ -93,7 +95,10 @@ final class Mapping {
         _ map: (Object) throws(JSONError) -> Outcome
     ) throws(JSONError) -> Mapped {
         let object = try Object(value, addOns: policy.addOnProducts)
-        if let subscription = object as? SubscriptionObject { revision = try notification.revision(of: subscription) }
+        if let subscription = object as? SubscriptionObject {
+            previous = try notification.previous(of: subscription, policy)
+            revision = try notification.revision(of: subscription, previous)
+        }
         return (try map(object), object.anomalies)
     }
 

@@ -41,14 +41,13 @@ struct SubscriptionBefore {
     }
 
     init(
-        _ attributes: JSONValue,
+        _ attributes: PreviousAttributes,
         _ now: SubscriptionObject,
-        shown: [SubscriptionObject.Item],
-        addOns: Set<String>
+        shown: [SubscriptionObject.Item]
     ) throws(JSONError) {
-        let fields = try ObjectReader(attributes)
+        let fields = attributes.fields
         status = try fields.optionalString(.status).map { SubscriptionObject.Status($0) }
-        items = try Self.items(in: fields, now.items, addOns: addOns)
+        items = attributes.items
         itemsNow = (items?.count ?? 0) > shown.count ? now.items : shown
         hadLatest = items?.contains { $0.start != nil && $0.start == now.latest?.start } ?? false
         // Before basil the period stood on the subscription, since then on its items. Only a change is of interest.
@@ -80,38 +79,6 @@ struct SubscriptionBefore {
         pausedAt = try fields.reader(.statusDetails)?.reader("paused")?.time("transitioned_at")
         wasPaused =
             status == .paused && now.status != .paused || hadCollectionPause == true && now.collectionPause == nil
-    }
-
-    /// The items before, if the update says anything of items.
-    static func items(
-        in fields: ObjectReader,
-        _ now: [SubscriptionObject.Item],
-        addOns: Set<String> = []
-    ) throws(JSONError) -> [SubscriptionObject.Item]? {
-        if fields.optionalValue(.items) != nil {
-            return try SubscriptionObject.items(in: fields, twins: now, addOns: addOns)
-        }
-        // With one item only, its plan and quantity are repeated at the top. Test events from the Dashboard hold parts
-        // of a plan, which say nothing.
-        guard now.count == 1, let item = now.first else { return nil }
-        func before(_ price: PriceObject, _ quantity: Int64?) -> [SubscriptionObject.Item] {
-            [
-                SubscriptionObject.Item(
-                    price: price,
-                    quantity: quantity,
-                    isAddOn: item.isAddOn,
-                    start: item.start,
-                    end: item.end
-                )
-            ]
-        }
-        if let plan = fields.optionalValue(.plan) {
-            guard let price = try? PriceObject(plan) else { return nil }
-            let quantity = fields.has(.quantity) ? try fields.optionalCount(.quantity) : item.quantity
-            return before(price, quantity)
-        }
-        guard let quantity = try fields.optionalCount(.quantity) else { return nil }
-        return before(item.price, quantity)
     }
 
     /// True if the period ran out and the next one took its place.
@@ -210,14 +177,10 @@ extension Mapping {
     /// One update can hold several facts. They come in this order: renewal, items, pause, state.
     func subscriptionUpdated(_ shown: SubscriptionObject) throws(JSONError) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
+        let attributes = subscription === shown ? previous : try notification.previous(of: subscription, policy)
         let before: SubscriptionBefore
-        if let attributes = notification.previous {
-            before = try SubscriptionBefore(
-                attributes,
-                subscription,
-                shown: shown.items,
-                addOns: policy.addOnProducts
-            )
+        if let attributes {
+            before = try SubscriptionBefore(attributes, subscription, shown: shown.items)
         } else {
             before = SubscriptionBefore(subscription, shown: shown.items)
         }
@@ -252,9 +215,11 @@ extension Mapping {
         guard let items = update.before.items, let main = items.primary?.price.productID,
             !update.subscription.hasTestClock
         else { return [] }
+        let others = items.others(than: main)
+        guard !others.isEmpty else { return [] }
         let kept = Set(update.subscription.items.map(\.price.productID) + [main])
         let starts = Set(update.subscription.spans.map(\.start))
-        return items.others(than: main).compactMap { item in
+        return others.compactMap { item in
             let product = item.price.productID
             guard !kept.contains(product), let start = item.start ?? update.subscription.latest?.start,
                 starts.contains(start) || item.end.map({ $0 > created }) == true

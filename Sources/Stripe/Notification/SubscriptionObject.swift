@@ -85,6 +85,9 @@ final class SubscriptionObject: WireObject, Sendable {
     let items: [Item]
     /// True if there are items that are not shown.
     let hasMoreItems: Bool
+    /// The current period as the subscription itself states it, which it did before basil.
+    let ownStart: Milliseconds?
+    let ownEnd: Milliseconds?
     /// The current periods: one, unless items are billed in different rhythms. The latest to begin is the last.
     let spans: [Span]
     /// When the last of the current periods ends.
@@ -141,9 +144,10 @@ final class SubscriptionObject: WireObject, Sendable {
         )
         if let all { items = all } else { items = try Self.items(in: fields, addOns: addOns) ?? [] }
         hasMoreItems = all == nil ? try fields.hasMore(.items) : false
-        let end = try fields.time(.currentPeriodEnd)
-        spans = Self.spans(of: items, start: try fields.time(.currentPeriodStart), end: end)
-        periodEnd = spans.reduce(nil) { max($0 ?? $1.end, $1.end) } ?? end
+        ownEnd = try fields.time(.currentPeriodEnd)
+        ownStart = try fields.time(.currentPeriodStart)
+        spans = Self.spans(of: items, start: ownStart, end: ownEnd)
+        periodEnd = spans.reduce(nil) { max($0 ?? $1.end, $1.end) } ?? ownEnd
         startDate = try fields.time(.startDate)
         cancelAtPeriodEnd = try fields.optionalBool(.cancelAtPeriodEnd) ?? false
         cancelAt = try fields.time(.cancelAt)

@@ -7,7 +7,8 @@ typealias Milliseconds = Int64
 
 extension Milliseconds {
     var date: Date { Date(millisecondsSince1970: self) }
-    var wholeSeconds: String { String(self / 1000) }
+    var inSeconds: Int64 { self / 1000 }
+    var wholeSeconds: String { String(inSeconds) }
 
     /// Nil outside of the years 1970…9999.
     init?(wireSeconds seconds: Int64) {
