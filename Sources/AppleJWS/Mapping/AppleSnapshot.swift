@@ -141,7 +141,8 @@ extension AppleSnapshot {
     ///
     /// - Parameter withRenewal: true if the renewal info is of the same moment.
     func subject(withRenewal: Bool = true) -> EventSubject {
-        EventSubject(
+        let account = account
+        return EventSubject(
             lineage: lineage,
             transaction: purchaseID,
             account: account,
@@ -153,11 +154,11 @@ extension AppleSnapshot {
             lineItem: lineItem,
             items: items,
             renewal: terms,
-            facts: facts(withRenewal: withRenewal)
+            facts: facts(account, withRenewal: withRenewal)
         )
     }
 
-    private func facts(withRenewal: Bool) -> [Fact] {
+    private func facts(_ account: Account?, withRenewal: Bool) -> [Fact] {
         var facts: [Fact] = []
         if isSubscription {
             facts.append(periodFact)

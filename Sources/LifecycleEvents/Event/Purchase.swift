@@ -289,13 +289,15 @@ extension Account.Source {
 extension String {
     /// True if this is the text of a UUID, RFC 9562 §4, in either case.
     fileprivate var isUUID: Bool {
-        guard utf8.count == 36 else { return false }
-        for (index, octet) in utf8.enumerated() {
-            switch octet {
-            case UInt8(ascii: "-"): guard [8, 13, 18, 23].contains(index) else { return false }
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-                UInt8(ascii: "A")...UInt8(ascii: "F"):
-                guard ![8, 13, 18, 23].contains(index) else { return false }
+        let octets = utf8.span
+        guard octets.count == 36 else { return false }
+        for index in octets.indices {
+            switch (index, octets[index]) {
+            case (8, let octet), (13, let octet), (18, let octet), (23, let octet):
+                guard octet == UInt8(ascii: "-") else { return false }
+            case (_, UInt8(ascii: "0")...UInt8(ascii: "9")), (_, UInt8(ascii: "a")...UInt8(ascii: "f")),
+                (_, UInt8(ascii: "A")...UInt8(ascii: "F")):
+                break
             default: return false
             }
         }

@@ -20,6 +20,8 @@ extension [Fact] {
     /// The facts of each of several events that were made of one statement. Every fact goes to the first event about
     /// it, else to the first of all. Each event carries its own, so that a state decides for each if it is news.
     package func assigned(to events: [LifecycleEvent]) -> [[Fact]] {
+        // Most statements make one event, which takes all. To ask would be three tenths of Apple's mapping.
+        guard events.count > 1 else { return events.map { _ in self } }
         var assigned: [[Fact]] = events.map { _ in [] }
         for fact in self {
             let index = events.firstIndex { $0.subjects.contains(fact.kind) } ?? 0
