@@ -122,27 +122,14 @@ extension Journal {
         }
     }
 
-    /// Gives deliveries whose provider could not be asked to their adapters once more. After five failures in a row the
-    /// provider still cannot be asked, and the rest of its deliveries waits for the next round.
+    /// Gives deliveries whose provider could not be asked to their adapters once more. Any answer but that it is taken in means
+    /// that it still cannot be asked.
     private func replay(with adapters: [String: any ProviderAdapter]) async throws(JournalError) -> Int {
-        guard !adapters.isEmpty else { return 0 }
+        var replay = quarantine.replay(with: adapters)
+        replay.isChosen = { $0.reason.hasPrefix("\(DeliveryError.Code.unavailable):") }
+        replay.isFailure = { $0.decision != .accept }
         var count = 0
-        var failures: [String: Int] = [:]
-        var last: Quarantine.Entry?
-        while !Task.isCancelled {
-            let entries = try await quarantine.list(after: last, limit: 50)
-            for entry in entries where entry.reason.hasPrefix("\(DeliveryError.Code.unavailable):") {
-                guard let adapter = adapters[entry.source], failures[entry.source, default: 0] < 5 else { continue }
-                if await quarantine.replay(entry, with: adapter).decision == .accept {
-                    count += 1
-                    failures[entry.source] = nil
-                } else {
-                    failures[entry.source, default: 0] += 1
-                }
-            }
-            guard entries.count == 50 else { break }
-            last = entries.last
-        }
+        while let (_, answer) = try await replay.next() { count += answer.decision == .accept ? 1 : 0 }
         return count
     }
 }

@@ -87,6 +87,13 @@ public struct Quarantine: Sendable {
         await journal.receive(entry.delivery, with: adapter, as: entry.source)
     }
 
+    /// Gives every delivery to the adapter of its source once more, one with each call of ``Replay/next()``.
+    ///
+    /// - Parameter adapters: by source. Deliveries of other sources are not tried.
+    public func replay(with adapters: [String: any ProviderAdapter]) -> Replay {
+        Replay(quarantine: self, adapters: adapters)
+    }
+
     /// Deletes a delivery.
     ///
     /// - Returns: true if it was still there.

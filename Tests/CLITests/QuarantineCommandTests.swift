@@ -15,15 +15,24 @@ struct QuarantineCommandTests {
     /// More than one page.
     private static let unreadable = 51
 
-    /// A journal whose quarantine has signed bodies that cannot be read, and after them an event of the other mode.
-    private func fill(_ path: String, unreadable: Int) async throws {
+    /// A journal whose quarantine has signed bodies that cannot be read, and after them events of the other mode: of an initial purchase,
+    /// and those that Stripe is asked about.
+    private func fill(_ path: String, unreadable: Int, asked: Int) async throws {
         let simulator = StripeSimulator(signingSecret: SecretBytes(Self.secret))
         var configuration = StripeAdapter.Configuration(signingSecrets: [simulator.signingSecret])
         configuration.mode = simulator.isLive ? .test : .live
         let adapter = try StripeAdapter(configuration)
         let journal = Journal(try await SQLiteJournalStorage(path: path, migrates: true), now: { Date() })
-        for number in 0..<unreadable {
-            let body = #"{"id":"evt_\#(number)","object":"event","receipt_email":"jane@example.com"}"#
+        let unreadable = (0..<unreadable).map { number in
+            #"{"id":"evt_\#(number)","object":"event","receipt_email":"jane@example.com"}"#
+        }
+        let asked = (0..<asked).map { number in
+            #"{"id":"evt_asked_\#(number)","object":"event","api_version":"2026-10-28.endive","created":1800000000,"#
+                + #""livemode":\#(simulator.isLive),"type":"entitlements.active_entitlement_summary.updated","data":{"object":"#
+                + #"{"object":"entitlements.active_entitlement_summary","customer":"cus_1","#
+                + #""entitlements":{"object":"list","data":[],"has_more":true}}}}"#
+        }
+        for body in unreadable + asked {
             let delivery = try simulator.delivery(Array(body.utf8), receivedAt: Self.start)
             #expect(await journal.receive(delivery, with: adapter).decision == .acceptAndQuarantine)
         }
@@ -36,12 +45,12 @@ struct QuarantineCommandTests {
         #expect(await journal.receive(delivery, with: adapter).decision == .acceptAndQuarantine)
     }
 
-    private func run(_ commands: String, unreadable: Int = 1) async throws -> CommandLineRun {
+    private func run(_ commands: String, unreadable: Int = 1, asked: Int = 0) async throws -> CommandLineRun {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("quarantine-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let database = folder.appendingPathComponent("journal.sqlite").path
-        try await fill(database, unreadable: unreadable)
+        try await fill(database, unreadable: unreadable, asked: asked)
         return try CommandLineRun(
             shell: """
                 folder='\(folder.path)'
@@ -94,6 +103,19 @@ struct QuarantineCommandTests {
         #expect(Int(lines[6 + Self.unreadable].trimmingCharacters(in: .whitespaces)) == 1)
         #expect(!run.output.contains("jane") && !run.errors.contains("jane"))
         expectNoSecret(run)
+    }
+
+    @Test("a provider that cannot be asked ends the replay, and the rest is left")
+    func outage() async throws {
+        let run = try await run(#"echo rk_live_hunter2 >"$folder/key"; replay both --replay-all"#, asked: 8)
+        let lines = run.output.split(separator: "\n").map(String.init)
+        try #require(lines.count == 7, "\(run.output)\(run.errors)")
+        #expect(lines[1...5].allSatisfy { $0.hasPrefix(#"{"code":"unavailable","decision":"retry_later","#) })
+        #expect(lines[6] == "status 69")
+        #expect(
+            run.errors
+                == "6 deliveries of stripe, 0 taken in\nstopped, since stripe cannot be asked: 10 deliveries are left\n"
+        )
     }
 
     @Test("bodies are printed only when they are asked for, and credentials never")

@@ -61,7 +61,7 @@ import Testing
             let listed = try await client.get("/v1/quarantine", Bench.adminToken).text
             #expect(listed.contains(#""received_at":"2026-09-21T14:13:20.000Z""#))
             #expect(try await client.post("/v1/quarantine/replay", "", Bench.readToken).status == .forbidden)
-            #expect(try await client.post("/v1/quarantine/replay").text == #"{"accepted":2,"kept":1}"#)
+            #expect(try await client.post("/v1/quarantine/replay").text == #"{"accepted":2,"kept":1,"stopped":[]}"#)
             #expect(try await client.get("/v1/events").text.split(separator: "\n").count == 2)
         }
     }

@@ -11,7 +11,8 @@ struct JournalQuarantine: AsyncParsableCommand {
         discussion: """
             --replay and --replay-all give deliveries to their provider's adapter once more, after an update or a change of the \
             configuration. They print the decision for each delivery: accept means that it was taken in, and every other one \
-            stays in quarantine. One run replays the deliveries of one source.
+            stays in quarantine. One run replays the deliveries of one source. When the provider cannot be asked about five \
+            deliveries in a row, --replay-all stops and says how many are left.
 
             A body holds personal data, so it is printed only with --bodies, in JSON. Header fields are credentials and are never \
             printed.
@@ -112,13 +113,6 @@ struct JournalQuarantine: AsyncParsableCommand {
         }
     }
 
-    /// The next deliveries, few, since each may be long.
-    private func page(of journal: Journal, after last: Quarantine.Entry?) async throws -> [Quarantine.Entry] {
-        try await options.reachable { () async throws(JournalError) in
-            try await journal.quarantine.list(after: last, limit: 50)
-        }
-    }
-
     /// - Throws: `ExitCode.nothingFound` if one of them is not there.
     private func entries(of ids: [String], in journal: Journal) async throws -> [Quarantine.Entry] {
         var found: [Quarantine.Entry] = []
@@ -153,31 +147,30 @@ struct JournalQuarantine: AsyncParsableCommand {
         }
         let source = source ?? access.provider.rawValue
         let journal = try await options.journal()
-        let chosen = replayAll ? nil : try await entries(of: replay, in: journal)
-        if let other = chosen?.first(where: { $0.source != source }) {
+        let chosen = try await entries(of: replay, in: journal)
+        if let other = chosen.first(where: { $0.source != source }) {
             throw ValidationError("\(other.id) is of the source \(other.source): name it with --source")
         }
         var rows: [Replayed] = []
         var (isUnavailable, taken) = (false, 0)
-        var last: Quarantine.Entry?
-        var entries = if let chosen { chosen } else { try await page(of: journal, after: nil) }
-        while !entries.isEmpty {
-            for entry in entries where entry.source == source {
-                let answer = await journal.quarantine.replay(entry, with: adapter)
-                isUnavailable = isUnavailable || answer.decision == .retryLater
-                taken += answer.decision == .accept ? 1 : 0
-                let row = Replayed(
-                    id: entry.id,
-                    source: entry.source,
-                    decision: answer.decision.rawValue,
-                    code: answer.code?.rawValue
-                )
-                rows.append(row)
-                // A program learns of each at once, and of those before an interruption.
-                if !options.isForPeople { try StandardOutput.write(line: CanonicalJSON.bytes(row)) }
-            }
-            last = entries.last
-            entries = chosen == nil ? try await page(of: journal, after: last) : []
+        var all = journal.quarantine.replay(with: replayAll ? [source: adapter] : [:])
+        var next = chosen[...]
+        func step() async throws -> (entry: Quarantine.Entry, answer: Acknowledgement)? {
+            if let entry = next.popFirst() { return (entry, await journal.quarantine.replay(entry, with: adapter)) }
+            return try await options.reachable { () async throws(JournalError) in try await all.next() }
+        }
+        while let (entry, answer) = try await step() {
+            isUnavailable = isUnavailable || answer.decision == .retryLater
+            taken += answer.decision == .accept ? 1 : 0
+            let row = Replayed(
+                id: entry.id,
+                source: entry.source,
+                decision: answer.decision.rawValue,
+                code: answer.code?.rawValue
+            )
+            rows.append(row)
+            // A program learns of each at once, and of those before an interruption.
+            if !options.isForPeople { try StandardOutput.write(line: CanonicalJSON.bytes(row)) }
         }
         if options.isForPeople {
             try options.output.print(rows, heads: ["id", "source", "decision", "code"]) { row in
@@ -185,6 +178,12 @@ struct JournalQuarantine: AsyncParsableCommand {
             }
         }
         StandardError.write("\(rows.count) deliveries of \(source), \(taken) taken in")
+        if all.stopped.contains(source) {
+            let left = try await options.reachable { () async throws(JournalError) in
+                try await journal.quarantine.sizes()[source]?.deliveries ?? 0
+            }
+            StandardError.write("stopped, since \(access.provider) cannot be asked: \(left) deliveries are left")
+        }
         if isUnavailable { throw ExitCode.unavailable }
         if taken < rows.count { throw ExitCode.rejected }
     }

@@ -227,22 +227,13 @@ struct QueryRoutes: Sendable {
     }
 
     /// Gives every delivery in quarantine to its adapter once more.
-    private func replayAll() async throws -> [String: Int] {
+    private func replayAll() async throws -> ReplayedAll {
         let adapters = Dictionary(sources.map { ($0.name, $0.adapter) }) { first, _ in first }
-        var counts = ["accepted": 0, "kept": 0]
-        var last: Quarantine.Entry?
-        repeat {
-            let page = try await journal.quarantine.list(after: last)
-            for entry in page {
-                var isAccepted = false
-                if let adapter = adapters[entry.source] {
-                    isAccepted = await journal.quarantine.replay(entry, with: adapter).decision == .accept
-                }
-                counts[isAccepted ? "accepted" : "kept", default: 0] += 1
-            }
-            last = page.last
-        } while last != nil
-        return counts
+        var replay = journal.quarantine.replay(with: adapters)
+        var accepted = 0
+        while let (_, answer) = try await replay.next() { accepted += answer.decision == .accept ? 1 : 0 }
+        let kept = try await journal.quarantine.sizes().values.reduce(0) { $0 + $1.deliveries }
+        return ReplayedAll(accepted: accepted, kept: kept, stopped: replay.stopped.sorted())
     }
 
     private static func name(_ context: BasicRequestContext) throws -> String {
@@ -350,6 +341,13 @@ private struct QuarantineEntry: Encodable {
 }
 
 private struct Replayed: Encodable { var decision: String }
+
+private struct ReplayedAll: Encodable {
+    var accepted: Int
+    var kept: Int
+    /// The sources whose provider could not be asked.
+    var stopped: [String]
+}
 
 private struct DeadLetter: Encodable {
     var id: String
