@@ -219,6 +219,43 @@ struct NewsTests {
         #expect(!state.access(at: date(created + 3 * day)).isGranted)
     }
 
+    /// https://docs.stripe.com/billing/subscriptions/cancel: an end may be arranged for any time, and be moved.
+    @Test(
+        "an end that is moved is news with each move, and not once it was moved again",
+        arguments: PitfallTests.versions
+    )
+    func movedEnd(_ version: StripeSimulator.Version) throws {
+        let adapter = try adapter()
+        // The last one lies behind the period.
+        var (before, moves) = (Self.active(), [NormalizedEvent]())
+        for (hours, end) in [(1, 15), (2, 5), (3, 15), (4, 20), (5, 45)] as [(Int64, Int64)] {
+            let after = Self.active {
+                ($0.cancelAt, $0.canceledAt) = (created + end * day, created + hours * 3600)
+            }
+            let body = PitfallTests.body(
+                "updated",
+                after,
+                previous: before.previous(after, version),
+                at: created + hours * 3600,
+                id: "evt_\(hours)",
+                version
+            )
+            let events = try adapter.take(body, at: created + hours * 3600).events
+            #expect(events.map(\.kind) == [.autoRenewDisabled])
+            moves += events
+            before = after
+        }
+        var state = SubscriptionState(PitfallTests.lineage)
+        for event in moves { #expect(state.apply(event).disposition == .applied, "\(event.effectiveAt)") }
+        for event in moves { #expect(state.apply(event).disposition == .duplicate, "\(event.effectiveAt)") }
+        var late = SubscriptionState(PitfallTests.lineage)
+        #expect(
+            moves.reversed().map { late.apply($0).disposition } == [.applied]
+                + moves.dropFirst().map { _ in .superseded }
+        )
+        #expect(late == state)
+    }
+
     @Test("a manual invoice that failed is no trouble with the renewal", arguments: PitfallTests.versions)
     func manualInvoice(_ version: StripeSimulator.Version) throws {
         for (reason, kind) in [

@@ -145,6 +145,7 @@ extension SubscriptionState {
         let report = Report(event)
         let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
         let isEndReported = wasEndReported(with: event, report, now: now)
+        let isEndMoved = wasEndMoved(since: report, now: now)
         let hadRefund =
             priorRefund?.value.scope != nil || event.refund.map { reports.hasRefund(RefundKey($0)) } ?? false
         for report in [report].compactMap(\.self) + Report.beside(event) { reports.insert(report) }
@@ -159,6 +160,7 @@ extension SubscriptionState {
             hadRefund: hadRefund,
             isReported: isReported,
             isEndReported: isEndReported,
+            isEndMoved: isEndMoved,
             isStillRefunded: event.refund.map { $0.refund != nil && refund(of: $0.transaction)?.value.scope == .full }
                 ?? false,
             owner: event.account == nil && event.concernsMoneyBack ? owner : nil,

@@ -35,7 +35,7 @@ struct Disposition {
             guard let stated = event.statedBilling else { return false }
             return now.billing.map { $0.value.overtakes(stated) } ?? true
         case .autoRenewDisabled:
-            return now.intent?.value.isOn == true
+            return now.intent?.value.isOn == true || reading.isEndMoved
         case .autoRenewEnabled:
             return now.intent?.value.isOn == false
         case .refunded:

@@ -20,6 +20,8 @@ struct EventReading {
     let isReported: Bool
     /// True if it is about a beginning, states as well that it is over, and that was reported before.
     let isEndReported: Bool
+    /// True if it is about an arranged end, and a later event has moved that.
+    let isEndMoved: Bool
     /// True if all of the money is known to be refunded, also with the event's own statement.
     let isStillRefunded: Bool
     /// The owner of the lineage, if the event is about refunded money and names no account.

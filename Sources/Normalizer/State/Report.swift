@@ -47,13 +47,16 @@ package struct Report: Hashable, Sendable {
         /// True if it was true before another.
         func precedes(_ other: Self) -> Bool { (at, saidAt) < (other.at, other.saidAt) }
 
-        /// True if it says the same as another. A relay may leave out a product's plan, or the end of a pause.
+        /// True if it says that renewal was turned off.
+        var isOff: Bool { value.splitAtBlank.name == Value.off }
+
+        /// True if it says the same as another. A relay may leave out a product's plan, the end of a pause, or an arranged end.
         func means(_ other: Self) -> Bool {
             if value == other.value { return true }
             let (one, two) = (value.splitAtBlank, other.value.splitAtBlank)
             guard one.name == two.name else { return false }
             switch one.name {
-            case Value.pauseScheduled: return one.detail.isEmpty || two.detail.isEmpty
+            case Value.pauseScheduled, Value.off: return one.detail.isEmpty || two.detail.isEmpty
             case Value.begun, Value.next:
                 return ProductID(one.detail).differsInPlanAlone(from: ProductID(two.detail))
             default: return false
@@ -75,6 +78,7 @@ package struct Report: Hashable, Sendable {
         static let stated = "stated"
 
         static func begun(_ product: ProductID) -> String { "\(begun) \(product)" }
+        static func off(until end: Date?) -> String { end.map { "\(off) \(seconds($0))" } ?? off }
         static func ended(_ reason: LifecycleEvent.Expired.Reason) -> String { reason == .paused ? paused : ended }
         static func next(_ product: ProductID?) -> String { product.map { "\(next) \($0)" } ?? none }
 
@@ -149,8 +153,10 @@ extension Report {
             }
             subject = Subject(topic: .course, transaction: end.transaction, start: end.start.millisecondsSince1970)
             (at, value, endReason) = (end.at, Value.ended(end.reason), end.reason)
-        case .autoRenewDisabled:
-            (subject, value) = (event.subject(.renewal), Value.off)
+        case .autoRenewDisabled(let disabled):
+            // An end that need not be the period's may be moved, which is another fact.
+            let end = event.provider.rules.endsPeriodsAtOnce ? disabled.accessUntil : nil
+            (subject, value) = (event.subject(.renewal), Value.off(until: end))
         case .autoRenewEnabled:
             (subject, value) = (event.subject(.renewal), Value.on)
         case .productChangeScheduled(let change):

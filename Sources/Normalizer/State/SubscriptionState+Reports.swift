@@ -13,6 +13,14 @@ extension SubscriptionState {
         return ReportLog.Course(reported: reported, known: prior.known(subject, of: self)).contains(report.mark)
     }
 
+    /// True if an event reports an arranged end, and the report that it was moved since came before.
+    func wasEndMoved(since report: Report?, now: Situation) -> Bool {
+        guard let report, report.mark.isOff else { return false }
+        return reported(on: report.subject, now.timeline).contains {
+            $0.isOff && report.mark.precedes($0) && !$0.means(report.mark)
+        }
+    }
+
     /// True if an event reports a beginning, states as well that it is over, and an event has reported that before.
     func wasEndReported(with event: NormalizedEvent, _ report: Report?, now: Situation) -> Bool {
         guard let report, report.isBeginning, event.statesEnd else { return false }

@@ -29,11 +29,11 @@ extension SubscriptionState {
     /// True if the last report about renewal, of whichever period, says off: a charge may have been under way when the customer
     /// turned it off, and another period begin.
     private func isOff(_ report: Report) -> Bool {
-        reports.marks(of: report.subject, in: nil, where: { _ in true }).max()?.value == Report.Value.off
+        reports.marks(of: report.subject, in: nil, where: { _ in true }).max()?.isOff == true
     }
 
     private func wasTurnedOff(_ report: Report, _ situation: Situation) -> Bool {
-        reported(on: report.subject, situation.timeline).contains { $0.value == Report.Value.off }
+        reported(on: report.subject, situation.timeline).contains(where: \.isOff)
     }
 
     /// Marks statements of notifications as reported, in a state that was stored before reports were kept.
