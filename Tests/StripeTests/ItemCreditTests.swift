@@ -3,6 +3,7 @@ import NotificationSimulator
 import Normalizer
 import Stripe
 import Testing
+import WireJSON
 
 /// Each item that is paid for gives the credits of its own product, whichever item names the subscription.
 @Suite("Credits of items that are billed together")
@@ -141,6 +142,42 @@ struct ItemCreditTests {
                 #expect(Self.credits(state, policy, at: Self.middle + day)["pro"] == 125)
             }
         }
+    }
+
+    /// A coupon of 100 % makes both free. Going to and fro must give no more than it does to a customer who pays.
+    @Test("a change that is free after a period that was free counts both products by their list prices")
+    func freeChanges() throws {
+        func swap(_ old: StripePrice, _ new: StripePrice, on day: Int64) -> [Taken] {
+            let time = created + day * 86_400
+            let lines = [(old, 0), (new, new.amount / 2)].map {
+                StripeInvoice.Line($0, amount: $1, from: time, to: Self.next, isProration: true)
+            }
+            var invoice = StripeInvoice("in_\(time)", reason: "subscription_update", lines: lines, created: time)
+            (invoice.discount, invoice.paidAt) = (new.amount / 2, time)
+            let paid = simulator().event(
+                "invoice.paid",
+                id: "evt_\(invoice.id)",
+                created: time,
+                object: .object(invoice.object(.endive))
+            )
+            let (before, after) = (ItemTests.subscription([old]), ItemTests.subscription([new]))
+            return [RareFlowTests.updated(after, from: before, at: time, .endive), (paid.bytes, time)]
+        }
+        func credits(_ first: StripePrice, _ changes: [Taken]) throws -> Set<[ProductID: Int64]> {
+            let life = Self.life([first], then: [first], charges: [first.product: 0]).prefix(2)
+            return Set(
+                try RareFlowTests.permutations(life + changes).map { order in
+                    Self.credits(try ItemTests.state(order, adapter()), at: Self.next - day)
+                }
+            )
+        }
+        // Pro costs 10.00 for the rest, of which 5.00 are set off.
+        #expect(try credits(Self.basic, swap(Self.basic, Self.pro, on: 15)) == [["basic": 200, "pro": 125]])
+        // 10.00 are unused, basic takes 5.00 of that, and the other 5.00 take a quarter of 500.
+        #expect(try credits(Self.pro, swap(Self.pro, Self.basic, on: 15)) == [["pro": 375]])
+        let there = swap(Self.pro, Self.basic, on: 10)
+        let back = swap(Self.basic, Self.pro, on: 20)
+        for credits in try credits(Self.pro, there + back) { #expect(credits.values.reduce(0, +) <= 500, "\(credits)") }
     }
 
     @Test("a swap and a kept item begin a new period: each is set off against its own product, and against no other")

@@ -45,7 +45,10 @@ extension CreditPlan {
             // A net charge of nothing does not show the worth of the product.
             guard let charged = isNet ? listed : new.charge ?? listed else { return }
             var (paid, whole, price) = (left.inCurrency(of: charged), old.worth, charged)
-            if paid == nil, let listed, let oldListed = old.allowance?.price, oldListed.currency == listed.currency {
+            // A coupon may make both free: then the one invoice says as little as the other.
+            if paid == nil || isNet && new.isFree && left?.amount.coefficient == 0 && old.phase != .trial, let listed,
+                let oldListed = old.allowance?.price, oldListed.currency == listed.currency
+            {
                 (paid, whole, price) = (old.isRest ? nil : remainder(of: oldListed), oldListed, listed)
             }
             worth = price
@@ -157,6 +160,11 @@ extension CreditPlan.Tenure {
         case .fullCharge?, .proratedCharge?, .refund?: false
         case nil: rules.ordersSpanNames && charge?.amount.coefficient == 0
         }
+    }
+
+    /// True if its own payment is known, and was of nothing.
+    fileprivate var isFree: Bool {
+        (change != nil || !isRest) && (charge ?? total)?.amount.coefficient == 0
     }
 
     /// An amount that it was paid for with, less the share that went back by a moment.
