@@ -269,6 +269,14 @@ extension PlayItem {
         }
     }
 
+    /// True if the period lasted until another purchase took its place. Its order was paid
+    /// (https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseLineItem), and the
+    /// notification of that may be lost for good. Every other statement of the period says more: here its end is that of access.
+    private var lastedUntilReplaced: Bool {
+        purchase.state == .expired && purchase.cancellation == .replacement && transaction != nil && !isContinued
+            && start != nil
+    }
+
     /// In grace the store has put off the end of the period already, so the paid end is not to be seen.
     private var isPeriodStated: Bool {
         switch purchase.state {
@@ -557,6 +565,7 @@ extension PlayItem {
                         phase: phase,
                         transaction: periodName,
                         isProvisional: !isPeriodStated,
+                        isRunning: !isPeriodStated && lastedUntilReplaced,
                         isStartInferred: isPeriodStated && isStartInferred
                     )
                 )

@@ -203,6 +203,12 @@ struct TenureReading {
         tenures[place].after = next
         // If it replaced several tenures, the one that began last is set off.
         if tenures[next].before.map({ $0 < place }) ?? true { tenures[next].before = place }
+        // If only the statement of its replacement is known of the old product, its paid end is not: the cycle stays the same.
+        if tenures[next].proration == .proratedCharge,
+            tenures[place].end <= tenures[next].start.addingClamped(Self.slack)
+        {
+            tenures[place].end = tenures[next].end
+        }
         // Charged for the rest of the period alone, which then ends as planned, to within a minute.
         let end = tenures[place].end
         if tenures[next].proration == .proratedCharge,
@@ -237,7 +243,9 @@ struct TenureReading {
         let tenure = tenures[place]
         func isTakenPlaceBy(_ other: Int) -> Bool {
             let next = tenures[other]
-            guard next.isPaid, !next.isRenewalOrder, next.proration != .deferred, next.start < tenure.end else {
+            // A stated change may begin some seconds behind the only end that is known of the old product.
+            let end = next.proration == nil ? tenure.end : tenure.end.addingClamped(Self.slack)
+            guard next.isPaid, !next.isRenewalOrder, next.proration != .deferred, next.start < end else {
                 return false
             }
             guard next.start > tenure.start, next.periodStart != tenure.periodStart else { return false }
