@@ -166,7 +166,8 @@ struct EmulatorTests {
             let acknowledged = reports.withLock { reports in
                 reports.reduce(0) { if case .acknowledged(let count) = $1 { $0 + count } else { $0 } }
             }
-            #expect(acknowledged == 1000)
+            // A message whose acknowledgement is late comes again, and is acknowledged again without being acted on.
+            #expect(acknowledged >= 1000)
             try await nothingIsLeft(configuration, emulator)
         }
     }
