@@ -19,12 +19,7 @@ struct LostPurchaseCreditTests {
             $0.start = Known.start - 2000
             $0.items = [Known.item("basic", order: 0, until: Known.start + 30 * Known.day)]
         }
-        let replaced = bought.with {
-            $0.state = "EXPIRED"
-            $0.items[0].expiry = changedAt
-            $0.items[0].isRenewing = false
-            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
-        }
+        let replaced = Known.replaced(bought, at: changedAt)
         var new = Vectors.purchase("ACTIVE").with {
             $0.start = changedAt + offset
             $0.items = [

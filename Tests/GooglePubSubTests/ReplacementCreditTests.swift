@@ -40,6 +40,16 @@ struct ReplacementCreditTests {
         var bought: Int64 { left(isLasting: true) }
     }
 
+    /// A purchase whose place another one took.
+    static func replaced(_ purchase: Vectors.Purchase, at time: Int64) -> Vectors.Purchase {
+        purchase.with {
+            $0.state = "EXPIRED"
+            $0.items[0].expiry = time
+            $0.items[0].isRenewing = false
+            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        }
+    }
+
     static func item(_ product: String, order: Int, until expiry: Int64) -> Vectors.Item {
         Play.item.with {
             $0.product = product
@@ -149,12 +159,7 @@ struct ReplacementCreditTests {
         planned.linked = Vectors.token
         let changedAt = Self.start + 10 * Self.day
         host.handle(try Play.map(4, planned, token: Vectors.oldToken, at: changedAt).events)
-        let old = bought.with {
-            $0.state = "EXPIRED"
-            $0.items[0].expiry = changedAt
-            $0.items[0].isRenewing = false
-            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
-        }
+        let old = Self.replaced(bought, at: changedAt)
         host.handle(try Play.map(13, old, at: changedAt + 2500).events)
         #expect((host.left, host.bought) == (500, 0))
         // A replaced item may be listed for a while, and its time need not be over.
@@ -185,18 +190,13 @@ struct ReplacementCreditTests {
             "WITH_TIME_PRORATION", "WITHOUT_PRORATION", "CHARGE_PRORATED_PRICE", "CHARGE_FULL_PRICE", "DEFERRED",
         ]
     )
-    func toldAfterRenewal(_ mode: String) throws {
+    func reportedAfterRenewal(_ mode: String) throws {
         let bought = Vectors.purchase("ACTIVE").with {
             $0.start = Self.start - 2000
             $0.items = [Self.item("basic", order: 0, until: Self.start + 30 * Self.day)]
         }
         let changedAt = Self.start + 29 * Self.day
-        let replaced = bought.with {
-            $0.state = "EXPIRED"
-            $0.items[0].expiry = changedAt
-            $0.items[0].isRenewing = false
-            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
-        }
+        let replaced = Self.replaced(bought, at: changedAt)
         var renewed = Vectors.purchase("ACTIVE").with {
             $0.start = changedAt - 1000
             $0.items = [
