@@ -10,35 +10,47 @@ struct LostPurchaseCreditTests {
     typealias Vectors = GoogleVectors
     typealias Known = ReplacementCreditTests
 
-    /// The purchase, its change at half the cycle, and its end by the change, which shows no paid end any more.
+    /// Purchases of one cycle, each of which takes the place of the one before: those that are replaced, as they were bought; and the last
+    /// one, with the ends of the others by a change, which show no paid end any more.
     ///
     /// - Parameter offset: the milliseconds between the end of the one and the beginning of the other.
-    private func life(_ mode: String, _ offset: Int64) throws -> (bought: [Normalization], rest: [Normalization]) {
-        let changedAt = Known.start + 15 * Known.day
-        let bought = Vectors.purchase("ACTIVE").with {
-            $0.start = Known.start - 2000
-            $0.items = [Known.item("basic", order: 0, until: Known.start + 30 * Known.day)]
+    private func life(
+        _ products: [String],
+        _ mode: String,
+        offset: Int64
+    ) throws -> (bought: [Normalization], rest: [Normalization]) {
+        let share = 30 * Known.day / Int64(products.count)
+        var (bought, rest): ([Normalization], [Normalization]) = ([], [])
+        var others: [GoogleResolution.Lookup] = []
+        for (index, product) in products.enumerated() {
+            let time = Known.start + Int64(index) * share
+            let isLast = index + 1 == products.count
+            let token = index == 0 ? Vectors.token : "token-\(index)"
+            var item = Known.item(
+                product,
+                order: index,
+                until: Known.start + (index > 0 && mode == "CHARGE_FULL_PRICE" ? 50 : 30) * Known.day
+            )
+            if index > 0 {
+                item.extra["itemReplacement"] =
+                    #"{"productId":"\#(products[index - 1])","basePlanId":"monthly","replacementMode":"\#(mode)"}"#
+            }
+            var purchase = Vectors.purchase("ACTIVE").with {
+                $0.start = time + (index == 0 ? -2000 : offset)
+                $0.items = [item]
+            }
+            purchase.linked = others.first?.key
+            let statement = try Play.map(4, purchase, token: token, at: time, others: others)
+            if isLast {
+                rest.insert(statement, at: 0)
+            } else {
+                bought.append(statement)
+                let replaced = Known.replaced(purchase, at: time + share)
+                rest.append(try Play.map(13, replaced, token: token, at: time + share + 2500, others: others))
+                others.insert(Play.found(.subscription, token, replaced.json), at: 0)
+            }
         }
-        let replaced = Known.replaced(bought, at: changedAt)
-        var new = Vectors.purchase("ACTIVE").with {
-            $0.start = changedAt + offset
-            $0.items = [
-                Known.item("pro", order: 1, until: Known.start + (mode == "CHARGE_FULL_PRICE" ? 50 : 30) * Known.day)
-                    .with {
-                        $0.extra["itemReplacement"] =
-                            #"{"productId":"basic","basePlanId":"monthly","replacementMode":"\#(mode)"}"#
-                    }
-            ]
-        }
-        new.linked = Vectors.token
-        let others = [Play.found(.subscription, Vectors.token, replaced.json)]
-        return (
-            [try Play.map(4, bought, at: Known.start)],
-            [
-                try Play.map(4, new, token: "token-1", at: changedAt, others: others),
-                try Play.map(13, replaced, at: changedAt + 2500),
-            ]
-        )
+        return (bought, rest)
     }
 
     private func credits(_ results: [Normalization]) -> [Int64] {
@@ -51,7 +63,7 @@ struct LostPurchaseCreditTests {
     }
 
     @Test(
-        "the end by the change gives what the purchase had, in any order, and the purchase adds nothing if it comes after all",
+        "the change, or the end by it, gives what the purchase had, in any order, and the purchase adds nothing if it comes after all",
         arguments: [
             ("WITH_TIME_PRORATION", [200, 0]), ("WITHOUT_PRORATION", [200, 0]),
             ("CHARGE_PRORATED_PRICE", [125, 200]), ("CHARGE_FULL_PRICE", [500, 200]),
@@ -59,11 +71,26 @@ struct LostPurchaseCreditTests {
         [-1000, 1000] as [Int64]
     )
     func lost(_ mode: (name: String, credits: [Int64]), _ offset: Int64) throws {
-        let (bought, rest) = try life(mode.name, offset)
+        let (bought, rest) = try life(["basic", "pro"], mode.name, offset: offset)
         let known = credits(bought + rest)
         if offset < 0 { #expect(known == mode.credits) }
-        for results in [rest, rest.reversed(), rest + rest, rest + bought, rest.reversed() + bought + rest] {
+        let change = try #require(rest.first)
+        for results in [
+            rest, rest.reversed(), rest + rest, rest + bought, rest.reversed() + bought + rest, [change],
+            [change] + bought,
+        ] {
             #expect(credits(results) == known)
         }
+    }
+
+    @Test(
+        "the paid end of each is that of the last, where the changes follow each other",
+        arguments: [-1000, 1000] as [Int64]
+    )
+    func lostInARow(_ offset: Int64) throws {
+        let (bought, rest) = try life(["basic", "pro", "max"], "CHARGE_PRORATED_PRICE", offset: offset)
+        let last = try #require(rest.first)
+        let known = credits(bought + rest)
+        for results in [rest, rest.reversed(), rest + bought, [last]] { #expect(credits(results) == known) }
     }
 }

@@ -13,6 +13,7 @@ struct ReplacementCreditTests {
     static let policy = CreditPolicy([
         "basic:monthly": .init(credits: 200, price: Money(ExactDecimal(10), "EUR")),
         "pro:monthly": .init(credits: 500, price: Money(ExactDecimal(20), "EUR")),
+        "max:monthly": .init(credits: 1200, price: Money(ExactDecimal(40), "EUR")),
     ])
 
     /// The rest of credits with an end, and of those without.

@@ -59,8 +59,8 @@ struct ResolutionMapping {
     }
 
     private let subject: Subject
-    let answers: Authenticated<[GoogleResolution.Lookup]>
-    let prior: SubscriptionState?
+    private(set) var answers: Authenticated<[GoogleResolution.Lookup]>
+    private(set) var prior: SubscriptionState?
     /// The products that are only sold as add-ons.
     let addOns: PlayAddOns
 
@@ -276,9 +276,11 @@ extension ResolutionMapping {
         }
     }
 
-    /// The ends of the replaced purchases, if they were asked for: a successor may be known before it.
+    /// The ends of the replaced purchases, if they were asked for: a successor may be known before it. Their own notifications may be
+    /// lost for good, so their paid time is stated, too.
     private func replacedPurchases(environment: StoreEnvironment) -> [LineageDraft] {
-        lookups.predecessors.flatMap { lookup -> [LineageDraft] in
+        lookups.predecessors.indices.flatMap { index -> [LineageDraft] in
+            let lookup = lookups.predecessors[index]
             guard lookup.answer.outcome == .found,
                 let purchase = try? SubscriptionPurchase(payload: lookup.answer.body),
                 purchase.state == .expired, purchase.cancellation == .replacement,
@@ -287,8 +289,8 @@ extension ResolutionMapping {
             let orders = purchase.lineItems.compactMap(\.orderID?.firstOrder)
             var names = Set(orders.filter(\.isPlayOrder).map(\.rawValue))
             if let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty { names.insert(linked.fingerprint) }
-            let fingerprint = PurchaseToken(lookup.key).fingerprint
-            let ofItems = Set(purchase.lineItems.map { LineageName(fingerprint).item($0.productID) })
+            let token = PurchaseToken(lookup.key)
+            let ofItems = Set(purchase.lineItems.map { LineageName(token.fingerprint).item($0.productID) })
             names.formUnion(ofItems)
             func named(_ id: String) -> SubscriptionID {
                 SubscriptionID(store: .playStore, environment: environment, id: id)
@@ -299,10 +301,22 @@ extension ResolutionMapping {
                 covering: names.sorted().map(named)
             )
             let itemNames = ItemNames(of: purchase, addOns, at: assertedAt(lookup.answer))
-            return (itemNames?.main == nil ? [fingerprint] : ofItems.sorted()).map {
+            let ends = (itemNames?.main == nil ? [token.fingerprint] : ofItems.sorted()).map {
                 LineageDraft(named($0), subject: EventSubject(facts: [.closure(closure)]))
             }
+            let items = (try? asked(from: index).items(lookup.answer, token: token, .question)) ?? []
+            return ends + items.map { LineageDraft($0.lineage, subject: EventSubject(facts: $0.replacedTime)) }
         }
+    }
+
+    /// This mapping as if a predecessor, with those before it, had been asked for by itself.
+    private func asked(from predecessor: Int) -> Self {
+        var mapping = self
+        mapping.prior = nil
+        mapping.answers = answers.map { lookups in
+            Array(lookups.predecessors[predecessor...] + lookups.filter { $0.resource != .subscription })
+        }
+        return mapping
     }
 
     func lineage(_ item: PlayItem, drafts: [EventDraft]) -> LineageDraft {

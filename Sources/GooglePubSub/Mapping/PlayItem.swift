@@ -571,6 +571,23 @@ extension PlayItem {
                 )
             )
         }
+        // The change that it began with may never have been reported either.
+        if !isPeriodStated, lastedUntilReplaced,
+            case .productChanged(let change) = SubscriptionMapping(item: self).began.event
+        {
+            facts.append(
+                .productSwitch(
+                    Fact.ProductSwitch(
+                        periodStart: period.start,
+                        transaction: periodName,
+                        from: change.from,
+                        to: change.to,
+                        at: period.start,
+                        proration: change.proration
+                    )
+                )
+            )
+        }
         if let price, price.role == .charged, let transaction {
             let time = order?.processedTime ?? order?.createTime ?? period.start
             facts.append(.charge(Fact.Charge(transaction: transaction, price: price, at: time)))
@@ -653,6 +670,9 @@ extension PlayItem {
             SubscriptionID(store: .playStore, environment: environment, id: $0)
         }
     }
+
+    /// The paid time of a purchase whose place another took, and its end.
+    var replacedTime: [Fact] { lastedUntilReplaced ? paidTime + ended(.replaced) : [] }
 
     private func ended(_ reason: LifecycleEvent.Expired.Reason) -> [Fact] {
         var names = [periodName]

@@ -186,7 +186,10 @@ struct TenureReading {
                 links.append((place, next))
             }
         }
-        for (place, next) in links.sorted(by: <) { link(place, to: next) }
+        links.sort(by: <)
+        // From the last change on: the cycle's end may be known of the last product alone.
+        for (place, next) in links.reversed() { findPaidEnd(of: place, before: next) }
+        for (place, next) in links { link(place, to: next) }
         // A payment that came after its period was replaced has given its credits by then. That one may have been replaced, too, before
         // its payment came.
         for place in tenures.indices.reversed() {
@@ -197,18 +200,22 @@ struct TenureReading {
         }
     }
 
+    /// If only the statement of its replacement is known of the old product, its paid end is not: a prorated charge leaves the cycle as
+    /// it is.
+    private mutating func findPaidEnd(of place: Int, before next: Int) {
+        let place = tenures[place].root ?? place
+        guard place < next, tenures[next].isPaid, tenures[next].proration == .proratedCharge,
+            tenures[place].end <= tenures[next].start.addingClamped(Self.slack)
+        else { return }
+        tenures[place].end = tenures[next].end
+    }
+
     private mutating func link(_ place: Int, to next: Int) {
         let place = tenures[place].root ?? place
         guard place < next, tenures[next].isPaid else { return }
         tenures[place].after = next
         // If it replaced several tenures, the one that began last is set off.
         if tenures[next].before.map({ $0 < place }) ?? true { tenures[next].before = place }
-        // If only the statement of its replacement is known of the old product, its paid end is not: the cycle stays the same.
-        if tenures[next].proration == .proratedCharge,
-            tenures[place].end <= tenures[next].start.addingClamped(Self.slack)
-        {
-            tenures[place].end = tenures[next].end
-        }
         // Charged for the rest of the period alone, which then ends as planned, to within a minute.
         let end = tenures[place].end
         if tenures[next].proration == .proratedCharge,
