@@ -387,11 +387,22 @@ if Context.environment["LIFECYCLE_FUZZ"] != nil {
     package.products.append(.library(name: "FuzzTargets", targets: ["FuzzTargets"]))
 }
 
-// `Scripts/test` sets this: its walks take thousands of lives through these. No client sets it.
+// `Scripts/test` sets this: its walks take thousands of lives through the optimized modules, and a module of tests compiled at once
+// takes a quarter less of the processor than in batches. No client sets it.
 if Context.environment["LIFECYCLE_OPTIMIZED"] != nil {
     let optimized = ["JSONWebSignature", "LifecycleEvents", "Normalizer", "SignatureCore", "WireJSON"]
-    for target in package.targets where optimized.contains(target.name) {
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+    for target in package.targets {
+        let flags: [String]
+        switch target.type {
+        case .test:
+            flags = [
+                "-whole-module-optimization", "-num-threads", "1", "-no-emit-module-separately-wmo",
+                "-disable-batch-mode",
+            ]
+        case _ where optimized.contains(target.name): flags = ["-Osize"]
+        default: continue
+        }
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(flags)]
     }
 }
 
