@@ -101,7 +101,6 @@ package final class LoopbackServer: Sendable {
         var isStopped = false
         var accepted = 0
         var requests = 0
-        var open = 0
     }
 
     /// The TLS context, freed with the last connection.
@@ -155,8 +154,6 @@ package final class LoopbackServer: Sendable {
 
     /// How many connections there were.
     package var acceptedConnections: Int { state.withLock { $0.accepted } }
-    /// How many of them are open.
-    package var openConnections: Int { state.withLock { $0.open } }
     /// How many requests there were.
     package var requestCount: Int { state.withLock { $0.requests } }
 
@@ -208,7 +205,6 @@ package final class LoopbackServer: Sendable {
                 let isStopped = state.withLock { state in
                     guard !state.isStopped else { return true }
                     state.accepted += 1
-                    state.open += 1
                     state.descriptors.insert(descriptor)
                     return false
                 }
@@ -219,11 +215,8 @@ package final class LoopbackServer: Sendable {
                 startThread { [self] in
                     let connection = Connection(descriptor: descriptor)
                     if context.map({ connection.handshake($0.pointer) }) ?? true { serve(self, connection) }
-                    state.withLock { state in
-                        // Before the number can be given out again.
-                        state.descriptors.remove(descriptor)
-                        state.open -= 1
-                    }
+                    // Before the number can be given out again.
+                    state.withLock { _ = $0.descriptors.remove(descriptor) }
                     withExtendedLifetime(connection) {}
                 }
             }

@@ -52,7 +52,5 @@ struct JSONNode {
     // MARK: Names
 
     @inline(__always)
-    var fingerprint: Fingerprint { Fingerprint(bits: word & ~1) }
-    @inline(__always)
     var nameHasEscape: Bool { word & 1 != 0 }
 }

@@ -47,32 +47,10 @@ package struct ObjectReader: Sendable {
         try required(name) { (document, node) throws(JSONError.Reason) in try document.int64(at: node) }
     }
 
-    package func decimal(_ name: MemberName) throws(JSONError) -> JSONDecimal {
-        try required(name) { (document, node) throws(JSONError.Reason) in try document.decimal(at: node) }
-    }
-
-    package func bool(_ name: MemberName) throws(JSONError) -> Bool {
-        try required(name) { (document, node) throws(JSONError.Reason) in try document.bool(at: node) }
-    }
-
     package func array(_ name: MemberName) throws(JSONError) -> JSONArray { try value(name).array() }
     package func strings(_ name: MemberName) throws(JSONError) -> [String] { try value(name).strings() }
     /// Whatever the member is, including null.
     package func value(_ name: MemberName) throws(JSONError) -> JSONValue { try object.required(name) }
-
-    package mutating func object<Model: JSONReadable>(
-        _ name: MemberName,
-        as model: Model.Type = Model.self
-    ) throws(JSONError) -> Model {
-        try read(value(name))
-    }
-
-    package mutating func objects<Model: JSONReadable>(
-        _ name: MemberName,
-        as model: Model.Type = Model.self
-    ) throws(JSONError) -> [Model] {
-        try readAll(value(name))
-    }
 
     // MARK: Optional
 
@@ -118,14 +96,6 @@ package struct ObjectReader: Sendable {
         return object.value(at: node, iterated: object.iterated)
     }
 
-    package mutating func optionalObject<Model: JSONReadable>(
-        _ name: MemberName,
-        as model: Model.Type = Model.self
-    ) throws(JSONError) -> Model? {
-        guard let value = optionalValue(name) else { return nil }
-        return try read(value)
-    }
-
     package mutating func optionalObjects<Model: JSONReadable>(
         _ name: MemberName,
         as model: Model.Type = Model.self
@@ -142,10 +112,6 @@ package struct ObjectReader: Sendable {
 
     package mutating func descriptiveInt64(_ name: MemberName) -> Int64? {
         do throws(JSONError) { return try optionalInt64(name) } catch { return noted(error) }
-    }
-
-    package mutating func descriptiveDecimal(_ name: MemberName) -> JSONDecimal? {
-        do throws(JSONError) { return try optionalDecimal(name) } catch { return noted(error) }
     }
 
     package mutating func descriptiveBool(_ name: MemberName) -> Bool? {
@@ -166,14 +132,6 @@ package struct ObjectReader: Sendable {
         if country.isCountryCode { return country }
         if let value = optionalValue(name) { note(value.path) }
         return nil
-    }
-
-    package mutating func descriptiveObject<Model: JSONReadable>(
-        _ name: MemberName,
-        as model: Model.Type = Model.self
-    ) -> Model? {
-        guard let value = optionalValue(name) else { return nil }
-        do throws(JSONError) { return try read(value) } catch { return noted(error) }
     }
 
     private mutating func noted<Result>(_ error: JSONError) -> Result? {

@@ -29,7 +29,7 @@ extension OpenValue {
 }
 
 extension OpenValue where Self: Comparable {
-    /// By the values, Unicode scalar by Unicode scalar.
+    /// By the values, in the order of `String`.
     public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 

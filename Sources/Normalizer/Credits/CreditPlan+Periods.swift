@@ -7,7 +7,6 @@ extension CreditPlan {
         var allowance: CreditPolicy.Allowance?
         var phase: PeriodPhase
         var ownership: Fact.Ownership
-        var transaction: TransactionID?
         var lineage: SubscriptionID
         /// When it begins, and when the whole period does.
         var start: Int64

@@ -116,7 +116,6 @@ extension CreditPlan.Tenure {
             product: strand.product,
             phase: payment.isTrial ? .trial : fact.phase == .trial ? .regular : fact.phase,
             ownership: fact.ownership,
-            transaction: strand.isItem ? fact.transaction : period.transaction,
             lineage: lineage,
             start: strand.start,
             periodStart: period.start,

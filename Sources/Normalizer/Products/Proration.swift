@@ -94,36 +94,6 @@ public struct Proration: Hashable, Sendable {
         try Self.credits(of: allowance, creditShare(paid: paid, newPrice: newPrice), rounding)
     }
 
-    /// The credits of the old product that were paid for with money which goes back, since the unused part is worth more than the
-    /// new product: allowance × (paid × unused − new price) ÷ paid, and 0 if it is worth less.
-    func returnedCredits(
-        of allowance: Int64,
-        paid: Money,
-        newPrice: Money,
-        rounding: Rounding
-    ) throws(Failure) -> Int64 {
-        guard paid.currency == newPrice.currency else { throw .currencyMismatch }
-        guard paid.amount.coefficient > 0, newPrice.amount.coefficient >= 0 else { throw .priceOutOfRange }
-        let places = max(paid.amount.scale, newPrice.amount.scale)
-        let old = try Self.product(paid.amount.coefficient, ExactDecimal.power(places - paid.amount.scale))
-        let new = try Self.product(newPrice.amount.coefficient, ExactDecimal.power(places - newPrice.amount.scale))
-        let whole = try Self.product(old, unused.denominator)
-        let refund = try Self.product(old, unused.numerator)
-        let (rest, overflow) = refund.subtractingReportingOverflow(try Self.product(new, unused.denominator))
-        guard !overflow, let share = ExactFraction(clamping: rest, whole) else { throw .tooLarge }
-        return try Self.credits(of: allowance, share, rounding)
-    }
-
-    /// The credits that belong to the part of the period that was over at the change: allowance × (1 − ``unused``).
-    ///
-    /// - Throws: ``Failure/tooLarge``.
-    func usedCredits(of allowance: Int64, rounding: Rounding) throws(Failure) -> Int64 {
-        guard let used = ExactFraction(clamping: unused.denominator - unused.numerator, unused.denominator) else {
-            throw .tooLarge
-        }
-        return try Self.credits(of: allowance, used, rounding)
-    }
-
     private static func credits(
         of allowance: Int64,
         _ share: ExactFraction,

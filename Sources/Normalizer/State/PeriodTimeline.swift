@@ -274,9 +274,6 @@ struct PeriodTimeline {
         index(transaction: transaction, start: start).map { periods[$0] }
     }
 
-    /// True if a period begins where the one before it ends.
-    func continues(_ index: Int) -> Bool { index > 0 && periods[index - 1].end == periods[index].start }
-
     /// The last period that has begun by a moment; one that another product came before never does.
     func lastBegun(by time: Int64) -> Int? { periods.lastIndex { $0.start <= time && !$0.isForestalled } }
 

@@ -61,12 +61,3 @@ public struct RevenueCatSimulator: Sendable {
         }
     }
 }
-
-extension RevenueCatSimulator {
-    /// The code over the body alone, which some imitations of RevenueCat send.
-    package static func bodyCode(over body: [UInt8], secret: SecretBytes) throws(SimulatorError) -> String {
-        try SimulatorError.wrapping { () throws(SignatureError) in
-            try HMACSHA256(key: secret.bytes.span).authenticationCode(over: body.span).hexadecimal
-        }
-    }
-}

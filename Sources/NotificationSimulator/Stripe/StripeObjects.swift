@@ -39,8 +39,6 @@ package struct StripePrice: Sendable {
     package static let usage = StripePrice("price_usage_month", product: "prod_usage", amount: 2, isMetered: true)
     /// Metered, and first by name.
     package static let calls = StripePrice("price_calls_month", product: "prod_api", amount: 2, isMetered: true)
-    package static let yen = StripePrice("price_basic_jpy", product: "prod_basic", amount: 1200, currency: "jpy")
-    package static let dinar = StripePrice("price_basic_kwd", product: "prod_basic", amount: 3500, currency: "kwd")
 
     /// The price as an object.
     package func price() -> JSONText {

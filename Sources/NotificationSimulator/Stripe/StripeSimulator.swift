@@ -67,13 +67,6 @@ public struct StripeSimulator: Sendable {
         return elements.joined(separator: ",")
     }
 
-    /// The code over the body alone, which proves no time.
-    package static func bareCode(_ body: [UInt8], secret: SecretBytes) throws(SimulatorError) -> String {
-        try SimulatorError.wrapping { () throws(SignatureError) in
-            try HMACSHA256(key: secret.bytes.span).authenticationCode(over: body.span).hexadecimal
-        }
-    }
-
     /// The code over timestamp and body, in lower-case hexadecimal.
     package static func code(_ body: [UInt8], timestamp: String, secret: SecretBytes) throws(SimulatorError) -> String {
         try SimulatorError.wrapping { () throws(SignatureError) in

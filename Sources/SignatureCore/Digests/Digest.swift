@@ -12,12 +12,6 @@ package struct Digest: Sendable, Hashable, CustomStringConvertible {
         octets = InlineArray { bytes[$0] }
     }
 
-    package func withSpan<Result, Failure: Error>(
-        _ body: (Span<UInt8>) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try body(octets.span)
-    }
-
     package var bytes: [UInt8] {
         octets.indices.map { octets[$0] }
     }
