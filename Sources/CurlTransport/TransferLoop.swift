@@ -1,5 +1,6 @@
 import CLifecycleCurl
 import HTTPTransport
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -65,7 +66,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    private let mailbox: Locked<Mailbox>
+    private let mailbox: Mutex<Mailbox>
     private let configuration: CurlHTTPTransport.Configuration
 
     // libcurl wants this once in a process, before anything else.
@@ -80,7 +81,7 @@ final class TransferLoop: Sendable {
             )
         }
         self.configuration = configuration
-        mailbox = Locked(Mailbox(multi: try MultiHandle(configuration)))
+        mailbox = Mutex(Mailbox(multi: try MultiHandle(configuration)))
     }
 
     /// Starts the thread, which keeps this object alive until ``stop(then:)``.

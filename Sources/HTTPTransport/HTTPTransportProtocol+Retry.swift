@@ -10,7 +10,7 @@ extension HTTPTransportProtocol {
         retrying policy: RetryPolicy,
         clock: any Clock<Duration> = ContinuousClock()
     ) async throws(HTTPTransportError) -> HTTPTransportResponse {
-        var generator = SystemRandomness()
+        var generator = SystemRandomNumberGenerator()
         return try await send(request, retrying: policy, clock: clock, using: &generator)
     }
 
@@ -64,17 +64,5 @@ extension HTTPTransportProtocol {
             }
             attempt += 1
         }
-    }
-}
-
-/// The system's random numbers. Unlike the wrapped type it has a size: the thread sanitizer takes the address of a type
-/// without one for that of another value.
-private struct SystemRandomness: RandomNumberGenerator {
-    private var system = SystemRandomNumberGenerator()
-    private var isUsed = false
-
-    mutating func next() -> UInt64 {
-        isUsed = true
-        return system.next()
     }
 }

@@ -1,5 +1,5 @@
 import CLoopbackTLS
-import HTTPTransport
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -150,7 +150,7 @@ package final class LoopbackServer: Sendable {
     /// The port on 127.0.0.1.
     package let port: Int
     private let listener: Int32
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
     /// How many connections there were.
     package var acceptedConnections: Int { state.withLock { $0.accepted } }

@@ -1,4 +1,4 @@
-import HTTPTransport
+import Synchronization
 
 /// Counts what scripts have come to, and lets a test wait for a number of it.
 package final class Milestone: Sendable {
@@ -7,7 +7,7 @@ package final class Milestone: Sendable {
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
     package init() {}
 

@@ -1,5 +1,6 @@
 import HTTPTransport
 import LifecycleJournal
+import Synchronization
 
 /// A storage some of whose transactions fail, at places that a seed decides.
 struct FaultyStorage: JournalStorage {
@@ -12,9 +13,9 @@ struct FaultyStorage: JournalStorage {
     }
 
     private final class Generator: Sendable {
-        private let state: Locked<SeededGenerator>
+        private let state: Mutex<SeededGenerator>
 
-        init(seed: UInt64) { state = Locked(SeededGenerator(seed: seed)) }
+        init(seed: UInt64) { state = Mutex(SeededGenerator(seed: seed)) }
 
         /// A fault in about every third transaction.
         func fault() -> MemoryJournal.Fault? {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTransport
 import LifecycleJournal
+import Synchronization
 
 /// One run of all checks.
 struct JournalConformanceRun {
@@ -197,7 +198,7 @@ struct JournalConformanceRun {
         }
         let journal = Journal(storages[0], now: { history.end.addingTimeInterval(1_000_000) })
         try await checkState(journal, history, seed)
-        let later = Locked(history.end.addingTimeInterval(100_000))
+        let later = Mutex(history.end.addingTimeInterval(100_000))
         let teller = Journal(
             FaultyStorage(storages[0], seed: seed &* 77),
             clock: TestClock(jumping: true),
@@ -287,9 +288,9 @@ struct JournalConformanceRun {
 
 /// Numbers of seconds, back and forth.
 private final class ClockJumps: Sendable {
-    private let generator: Locked<SeededGenerator>
+    private let generator: Mutex<SeededGenerator>
 
-    init(seed: UInt64) { generator = Locked(SeededGenerator(seed: seed)) }
+    init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
 
     func next() -> TimeInterval { generator.withLock { Double(Int.random(in: -3600...3600, using: &$0)) } }
 }

@@ -1,5 +1,6 @@
 import HTTPTransport
 public import LifecycleJournal
+import Synchronization
 
 /// A journal's rows in memory, for tests. One transaction runs at a time, and its changes are dropped if it throws.
 ///
@@ -25,7 +26,7 @@ public final class MemoryJournal: JournalStorage {
         var lastNumber: Int64 = 0
     }
 
-    private let rows = Locked(Rows())
+    private let rows = Mutex(Rows())
     private let turns = Turns()
     private let fault: @Sendable () -> Fault?
     /// True if an update forgets to look at the version: a mistake that `JournalConformance` has to find.

@@ -1,4 +1,5 @@
 public import HTTPTransport
+import Synchronization
 
 /// A transport without a network: it answers by rules and keeps every request.
 ///
@@ -59,7 +60,7 @@ public final class StubTransport: HTTPTransportProtocol {
         var requests: [HTTPTransportRequest] = []
     }
 
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
     /// A transport that answers nothing yet.
     public init() {}

@@ -1,4 +1,5 @@
 import HTTPTransport
+import Synchronization
 
 /// A clock that stands still until a test moves it.
 ///
@@ -41,7 +42,7 @@ public final class TestClock: Clock, Sendable {
         var sleeps: [Duration] = []
     }
 
-    private let state = Locked(State())
+    private let state = Mutex(State())
     private let isJumping: Bool
 
     /// A clock at zero.

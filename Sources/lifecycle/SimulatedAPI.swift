@@ -5,6 +5,7 @@ import LoopbackServer
 import Normalizer
 import NotificationSimulator
 import StoryReceiving
+import Synchronization
 import WireJSON
 
 /// The providers' answers to look-ups, on the loopback interface: with TLS, and without.
@@ -96,13 +97,13 @@ private final class Stage: Sendable {
         }
     }
 
-    private let stories: Locked<[PlayedStory]>
+    private let stories: Mutex<[PlayedStory]>
     /// The trouble of the next requests, one each.
-    private let troubles = Locked<[Trouble]>([])
+    private let troubles = Mutex<[Trouble]>([])
     let accessToken: String
 
     init(_ stories: [(any StorySimulator, StoryAPI)], accessToken: String) {
-        self.stories = Locked(
+        self.stories = Mutex(
             stories.map { PlayedStory(simulator: $0, api: $1, position: $1.notifications.count) }
         )
         self.accessToken = accessToken

@@ -6,6 +6,7 @@ import HTTPTransport
 import Normalizer
 import NotificationSimulator
 import StoryReceiving
+import Synchronization
 import Testing
 import WireJSON
 
@@ -92,7 +93,7 @@ struct SimulateCommandTests {
 
     /// The received requests, with their answers.
     private final class Inbox: Sendable {
-        private let requests = Locked([LoopbackServer.Request]())
+        private let requests = Mutex([LoopbackServer.Request]())
         private let refusals: Int
         private let status: Int
 
@@ -291,7 +292,7 @@ struct SimulateCommandTests {
 
     @Test("answers as of each notification while it is delivered")
     func serveAndPost() throws {
-        let seen = Locked([String]())
+        let seen = Mutex([String]())
         let server = try LoopbackServer(nil) { exchange in
             seen.withLock { $0.append(exchange.request.method) }
             exchange.respond(204)

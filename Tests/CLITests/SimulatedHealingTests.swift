@@ -5,6 +5,7 @@ import HTTPTransport
 import Normalizer
 import NotificationSimulator
 import StoryReceiving
+import Synchronization
 import Testing
 import WireJSON
 
@@ -297,7 +298,7 @@ struct SimulatedHealingTests {
 
     @Test("leaves the lost deliveries out, and says so", arguments: CustomerStory.providers)
     func lost(_ provider: Provider) throws {
-        let arrived = Locked(0)
+        let arrived = Mutex(0)
         let server = try LoopbackServer(nil) { exchange in
             arrived.withLock { $0 += 1 }
             exchange.respond(200)

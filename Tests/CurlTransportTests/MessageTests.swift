@@ -2,6 +2,7 @@ import CurlTransport
 import HTTPTransport
 import LoopbackServer
 import NormalizerTesting
+import Synchronization
 import Testing
 
 extension Loopback {
@@ -25,7 +26,7 @@ extension Loopback {
         }
 
         @Test func sendsNothingThatWasNotAskedFor() async throws {
-            let seen = Locked<[LoopbackServer.Request]>([])
+            let seen = Mutex<[LoopbackServer.Request]>([])
             let server = try Loopback.server { exchange in
                 let request = exchange.request
                 seen.withLock { $0.append(request) }
@@ -68,7 +69,7 @@ extension Loopback {
         }
 
         @Test func waitsAsTheServerAsksBetweenAttempts() async throws {
-            let requests = Locked(0)
+            let requests = Mutex(0)
             let server = try Loopback.server { exchange in
                 let number = requests.withLock { count in
                     count += 1

@@ -4,11 +4,12 @@ import GooglePubSub
 import HTTPTransport
 import LoopbackServer
 import Normalizer
+import Synchronization
 import Testing
 
 /// Carries a status from a task to a thread that waits for it.
 private final class Status: Sendable {
-    private let value = Locked(0)
+    private let value = Mutex(0)
     private let isSettled = DispatchSemaphore(value: 0)
 
     func settle(_ status: Int) {
@@ -135,7 +136,7 @@ struct EmulatorTests {
                 subscription: Google.subscription,
                 endpoint: try .emulator(host: "127.0.0.1", port: emulator.port)
             )
-            let reports = Locked<[PullReport]>([])
+            let reports = Mutex<[PullReport]>([])
             configuration.report = { report in reports.withLock { $0.append(report) } }
             configuration.redeliveryDelay = .seconds(1)
             let worker = try PullWorker(
@@ -145,8 +146,8 @@ struct EmulatorTests {
                 now: { Google.receivedAt }
             )
             let adapter = try Google.adapter()
-            let acted = Locked<[String: Int]>([:])
-            let refused = Locked<Set<String>>([])
+            let acted = Mutex<[String: Int]>([:])
+            let refused = Mutex<Set<String>>([])
             struct NotYet: Error {}
             try await worker.run(adapter) { message, outcome in
                 _ = try outcome.get()
@@ -181,7 +182,7 @@ struct EmulatorTests {
             now: { Google.receivedAt }
         )
         try await emulator.publish(["last"])
-        let seen = Locked<[String]>([])
+        let seen = Mutex<[String]>([])
         try await worker.run { message in
             seen.withLock { $0.append(String(decoding: message.content.data, as: UTF8.self)) }
             worker.stop()
@@ -203,7 +204,7 @@ struct EmulatorTests {
                     endpoint: try .emulator(host: "127.0.0.1", port: emulator.port)
                 )
                 let (extensions, continuation) = AsyncStream.makeStream(of: Void.self)
-                let pulled = Locked(0)
+                let pulled = Mutex(0)
                 configuration.leaseExtension = .seconds(10)
                 configuration.report = { report in
                     if case .extended = report { continuation.yield() }
@@ -265,9 +266,9 @@ struct EmulatorTests {
 
 /// An endpoint's treatment of its pushes.
 private final class PushLog: Sendable {
-    let acted = Locked<[String: Int]>([:])
-    let failures = Locked<[String]>([])
-    private let seen = Locked<Set<String>>([])
+    let acted = Mutex<[String: Int]>([:])
+    let failures = Mutex<[String]>([])
+    private let seen = Mutex<Set<String>>([])
 
     /// Refuses each message whose id ends in 3 the first time.
     func take(_ delivery: Delivery, _ adapter: GooglePlayAdapter) async -> Int {

@@ -4,6 +4,7 @@ import GooglePubSub
 import HTTPTransport
 import LoopbackServer
 import Normalizer
+import Synchronization
 import Testing
 
 /// Google on a loopback TLS server: token endpoint, key set and Play Developer API.
@@ -43,7 +44,7 @@ final class LoopbackGoogle: Sendable {
     }
 
     private final class Shared: Sendable {
-        private let counts = Locked<[String: Int]>([:])
+        private let counts = Mutex<[String: Int]>([:])
         func next(_ name: String) -> Int {
             counts.withLock { counts in
                 counts[name, default: 0] += 1
@@ -104,7 +105,7 @@ struct EndToEndTests {
     }
 
     final class Shared: Sendable {
-        private let entries = Locked<[String]>([])
+        private let entries = Mutex<[String]>([])
         var all: [String] { entries.withLock { $0 } }
         var count: Int { entries.withLock { $0.count } }
         func add(_ entry: String) { entries.withLock { $0.append(entry) } }

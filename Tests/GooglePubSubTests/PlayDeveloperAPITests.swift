@@ -3,11 +3,12 @@ import GooglePubSub
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
+import Synchronization
 import Testing
 
 /// Gives `token-1`, `token-2` and so on, another one whenever one is discarded.
 final class CountingTokens: AccessTokenSource {
-    let count = Locked(1)
+    let count = Mutex(1)
 
     func accessToken() -> SecretBytes { SecretBytes("token-\(count.withLock { $0 })") }
 

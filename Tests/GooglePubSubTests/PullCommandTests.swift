@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransport
 import LoopbackServer
 import Normalizer
+import Synchronization
 import Testing
 import WireJSON
 
@@ -60,7 +61,7 @@ private final class PlayedGoogle: Sendable {
     }
 
     final class Log: Sendable {
-        private let entries = Locked<[Reported]>([])
+        private let entries = Mutex<[Reported]>([])
         var all: [Reported] { entries.withLock { $0 } }
         func add(_ entry: Reported) { entries.withLock { $0.append(entry) } }
     }
@@ -110,8 +111,8 @@ private final class PlayedGoogle: Sendable {
     }
 
     private final class Pending: Sendable {
-        private let messages: Locked<[String]>
-        init(_ messages: [String]) { self.messages = Locked(messages) }
+        private let messages: Mutex<[String]>
+        init(_ messages: [String]) { self.messages = Mutex(messages) }
         func take() -> [String] {
             messages.withLock { messages in
                 defer { messages = [] }
@@ -322,7 +323,7 @@ struct PullCommandTests {
     /// A part of a line can get onto a disk that is full, and what comes behind it would be within that line.
     @Test("writes and acknowledges nothing more once something could not be written")
     func nothingBehindATornLine() throws {
-        let errors = Locked<URL?>(nil)
+        let errors = Mutex<URL?>(nil)
         let messages = ["torn", "later"].map { PlayedGoogle.message($0, Google.notification(type: 2, token: $0)) }
         let google = try PlayedGoogle(messages, holds: true) { exchange in
             guard exchange.request.target.hasSuffix("/later") else { return PlayedGoogle.subscribed(&exchange) }

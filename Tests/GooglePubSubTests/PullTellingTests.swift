@@ -3,6 +3,7 @@ import GooglePubSub
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
+import Synchronization
 import Testing
 import WireJSON
 
@@ -61,7 +62,7 @@ extension PullWorkerTests {
 
     /// Works on so many messages at once, so that one request acknowledges them.
     private func runTogether(_ worker: PullWorker, _ count: Int) async throws {
-        let waiting = Locked<[CheckedContinuation<Void, Never>]>([])
+        let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
         _ = try await run(worker, until: count) { _ in
             await withCheckedContinuation { continuation in
                 let all = waiting.withLock { waiting in
@@ -82,7 +83,7 @@ extension PullWorkerTests {
     private func publish(_ count: Int) { subscription.publish((1...count).map { "m\($0)" }) }
 
     @Test func onlyTheAcknowledgementsThatAreNamedAreLost() async throws {
-        let isFirst = Locked(true)
+        let isFirst = Mutex(true)
         publish(5)
         let transport = transport(":acknowledge", naming: true) { id in
             switch id {
@@ -149,14 +150,14 @@ extension PullWorkerTests {
     /// One whose deadline has passed must not have the others lose theirs.
     @Test(arguments: [true, false])
     func messagesBesideOneThatIsVoidAreHeld(_ isNaming: Bool) async throws {
-        let refused = Locked(0)
+        let refused = Mutex(0)
         let transport = transport(":modifyAckDeadline", naming: isNaming) { id in
             guard id == "ack-1" else { return nil }
             refused.withLock { $0 += 1 }
             return "PERMANENT_FAILURE_INVALID_ACK_ID"
         }
         subscription.publish(["void", "held", "too"])
-        let isHeld = Locked<Bool?>(nil)
+        let isHeld = Mutex<Bool?>(nil)
         _ = try await run(worker(transport: transport), until: 3) { message in
             guard message.content.messageID == "held" else {
                 while isHeld.withLock({ $0 == nil }) { try? await Task.sleep(for: .milliseconds(1)) }
@@ -182,8 +183,8 @@ extension PullWorkerTests {
             status: 200,
             body: Array(#"{"access_token":"token","expires_in":3599,"token_type":"Bearer"}"#.utf8)
         )
-        let isAsked = Locked(false)
-        let isGiven = Locked(false)
+        let isAsked = Mutex(false)
+        let isGiven = Mutex(false)
         endpoint.on(.any, times: 1) { (_) throws(HTTPTransportError) in token }
         endpoint.on(.any) { [clock] (_) throws(HTTPTransportError) in
             isAsked.withLock { $0 = true }
@@ -200,7 +201,7 @@ extension PullWorkerTests {
         }
         transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
         let worker = try worker(tokensFrom: endpoint, over: transport)
-        let isOver = Locked(false)
+        let isOver = Mutex(false)
         let running = Task {
             defer { isOver.withLock { $0 = true } }
             _ = try await run(worker, until: 1) { _ in .acknowledge }

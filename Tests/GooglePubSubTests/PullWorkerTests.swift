@@ -3,6 +3,7 @@ import GooglePubSub
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
+import Synchronization
 import Testing
 import WireJSON
 
@@ -22,7 +23,7 @@ final class ScriptedSubscription: Sendable {
         var mostOutstanding = 0
     }
 
-    let state = Locked(State())
+    let state = Mutex(State())
     let transport = StubTransport()
     private static let path = "/v1/projects/project-one/subscriptions/play-events"
 
@@ -144,7 +145,7 @@ struct PullWorkerTests {
     let reports = Reports()
 
     final class Reports: Sendable {
-        let all = Locked<[PullReport]>([])
+        let all = Mutex<[PullReport]>([])
         func count(_ isCounted: (PullReport) -> Bool) -> Int { all.withLock { $0.count(where: isCounted) } }
     }
 
@@ -182,7 +183,7 @@ struct PullWorkerTests {
         until count: Int,
         _ handler: @escaping @Sendable (PullWorker.Message) async -> PullWorker.Disposition
     ) async throws -> [String] {
-        let handled = Locked<[String]>([])
+        let handled = Mutex<[String]>([])
         try await worker.run { message in
             let disposition = await handler(message)
             let total = handled.withLock { handled in
@@ -207,7 +208,7 @@ struct PullWorkerTests {
 
     @Test func givesBackWhatIsWantedAgain() async throws {
         subscription.publish(["a", "b", "c"])
-        let failed = Locked<Set<String>>([])
+        let failed = Mutex<Set<String>>([])
         let handled = try await run(worker(), until: 6) { message in
             failed.withLock { $0.insert(message.content.messageID ?? "").inserted } ? .redeliver : .acknowledge
         }
@@ -305,7 +306,7 @@ struct PullWorkerTests {
     @Test(arguments: [1, 3, 7])
     func keepsNoMoreInHandThanAllowed(_ limit: Int) async throws {
         subscription.publish((0..<50).map { "m\($0)" })
-        let inHand = Locked((now: 0, most: 0))
+        let inHand = Mutex((now: 0, most: 0))
         let worker = try worker { $0.maximumOutstandingMessages = limit }
         _ = try await run(worker, until: 50) { _ in
             inHand.withLock {
@@ -325,7 +326,7 @@ struct PullWorkerTests {
             $0.maximumOutstandingBytes = 2500
             $0.maximumMessagesPerPull = 1
         }
-        let inHand = Locked((now: 0, most: 0))
+        let inHand = Mutex((now: 0, most: 0))
         _ = try await run(worker, until: 20) { _ in
             inHand.withLock {
                 $0.now += 1
@@ -342,7 +343,7 @@ struct PullWorkerTests {
     @Test func noRequestNamesMoreThanItMay() async throws {
         let ids = (0..<1200).map { "m\($0)" }
         subscription.publish(ids)
-        let waiting = Locked<[CheckedContinuation<Void, Never>]>([])
+        let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
         let worker = try worker {
             $0.maximumOutstandingMessages = 1200
             $0.maximumMessagesPerPull = 1000
@@ -435,7 +436,7 @@ struct PullWorkerTests {
         subscription.publish(["a", "b", "c"])
         let worker = try worker()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let started = Locked(0)
+        let started = Mutex(0)
         async let running: Void = worker.run { message in
             started.withLock { $0 += 1 }
             if message.content.messageID == "a" { for await _ in gate {} }
@@ -456,7 +457,7 @@ struct PullWorkerTests {
     @Test func cancellationStillTellsWhatHandlersAnswered() async throws {
         subscription.publish(["a", "b"])
         let worker = try worker()
-        let started = Locked(0)
+        let started = Mutex(0)
         let running = Task {
             try await worker.run { message in
                 started.withLock { $0 += 1 }
@@ -476,8 +477,8 @@ struct PullWorkerTests {
     @Test func cancellationKeepsWhatIsInHandUntilItIsDealtWith() async throws {
         subscription.publish(["quick", "slow"])
         let worker = try worker()
-        let started = Locked(0)
-        let isReleased = Locked(false)
+        let started = Mutex(0)
+        let isReleased = Mutex(false)
         let running = Task {
             try await worker.run { message in
                 started.withLock { $0 += 1 }
@@ -676,7 +677,7 @@ struct PullWorkerTests {
         let inner = subscription.transport
         transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
         subscription.publish(["a", "b"])
-        let isReported = Locked(false)
+        let isReported = Mutex(false)
         _ = try await run(worker(transport: transport) { $0.acknowledgementDeadline = .seconds(20) }, until: 2) {
             message in
             if message.content.messageID == "b" {
@@ -704,8 +705,8 @@ struct PullWorkerTests {
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array("{}".utf8)))
         let worker = try worker(transport: transport)
         struct Unstored: Error {}
-        let kept = Locked<[String]>([])
-        let total = Locked(0)
+        let kept = Mutex<[String]>([])
+        let total = Mutex(0)
         @Sendable func count() {
             if total.withLock({
                 $0 += 1; return $0
@@ -789,7 +790,7 @@ struct PullWorkerTests {
         let api = try PlayDeveloperAPI(transport: play, tokens: CountingTokens(), retry: .never)
         let adapter = try Google.adapter(api: api)
         let worker = try worker()
-        let outcomes = Locked<[String: [DeliveryError.Code?]]>([:])
+        let outcomes = Mutex<[String: [DeliveryError.Code?]]>([:])
         struct Unstored: Error {}
         try await worker.run(adapter) { message, outcome in
             let id = message.content.messageID ?? "unreadable"

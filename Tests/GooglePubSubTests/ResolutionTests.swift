@@ -3,6 +3,7 @@ import GooglePubSub
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
+import Synchronization
 import Testing
 
 /// Gives a token until there is none any more, which waiting does not mend.
@@ -17,7 +18,7 @@ struct EndingTokens: AccessTokenSource {
 
 /// Says once that something has happened.
 private final class Flag: Sendable {
-    private let state = Locked(false)
+    private let state = Mutex(false)
     var isUp: Bool { state.withLock { $0 } }
     func raise() { state.withLock { $0 = true } }
 }

@@ -3,6 +3,7 @@ public import FoundationEssentials
 public import HTTPTransport
 public import LifecycleEvents
 import SignatureCore
+import Synchronization
 
 /// Asks the issuers of Apple's certificates by OCSP (RFC 6960) if they have revoked them, and remembers the answers.
 ///
@@ -57,7 +58,7 @@ public final class RevocationChecker: AppleRevocationStatuses {
     private let policy: Policy
     private let elapsed: ElapsedTime
     private let now: @Sendable () -> Date
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
     /// Prepares the checker; nothing is asked before a signature needs it.
     ///

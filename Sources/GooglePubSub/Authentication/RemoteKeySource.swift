@@ -1,5 +1,6 @@
 public import HTTPTransport
 public import Normalizer
+import Synchronization
 
 /// Google's published keys, fetched when they are needed and kept for as long as Google says.
 ///
@@ -56,7 +57,7 @@ public final class RemoteKeySource: KeySource {
     private let transport: any HTTPTransportProtocol
     private let time: ElapsedTime
     private let policy: Policy
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
     /// Prepares the source; nothing is fetched before a key is asked for.
     ///

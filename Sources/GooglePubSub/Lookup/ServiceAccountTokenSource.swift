@@ -2,6 +2,7 @@ public import FoundationEssentials
 public import HTTPTransport
 public import Normalizer
 import SignatureCore
+import Synchronization
 import WireJSON
 
 /// Access tokens for a service account (RFC 7523), renewed shortly before their end.
@@ -57,7 +58,7 @@ public final class ServiceAccountTokenSource: AccessTokenSource {
     private let clock: any Clock<Duration>
     private let time: ElapsedTime
     private let now: @Sendable () -> Date
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
     /// Prepares the source; it sends no request before a token is asked for.
     ///

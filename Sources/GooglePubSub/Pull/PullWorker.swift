@@ -1,6 +1,7 @@
 public import FoundationEssentials
 public import HTTPTransport
 public import Normalizer
+import Synchronization
 
 /// Pulls messages from a Pub/Sub subscription, hands them over, and extends their deadlines until they are handled.
 ///
@@ -69,7 +70,7 @@ public final class PullWorker: Sendable {
     private let clock: any Clock<Duration>
     private let time: ElapsedTime
     private let now: @Sendable () -> Date
-    private let state: Locked<State>
+    private let state: Mutex<State>
     /// There may be room for more messages, or it is time to stop.
     private let room = Signal()
     /// There may be an answer to send to Pub/Sub.
@@ -98,7 +99,7 @@ public final class PullWorker: Sendable {
         time = ElapsedTime(clock)
         self.now = now
         let backoff = Backoff(first: configuration.redeliveryDelay, longest: configuration.maximumRedeliveryDelay)
-        state = Locked(State(outstanding: Outstanding(remembering: configuration.rememberedMessages, backoff)))
+        state = Mutex(State(outstanding: Outstanding(remembering: configuration.rememberedMessages, backoff)))
     }
 
     /// Works until ``stop()``, or until Pub/Sub refuses for good.
@@ -226,7 +227,7 @@ extension PullWorker {
     }
 
     private func pull(_ count: Int) async -> Result<[PubSubAPI.Received], PubSubAPI.Failure> {
-        let outcome = Locked<Result<[PubSubAPI.Received], PubSubAPI.Failure>>(.failure(.canceled))
+        let outcome = Mutex<Result<[PubSubAPI.Received], PubSubAPI.Failure>>(.failure(.canceled))
         await interruptibly {
             let result: Result<[PubSubAPI.Received], PubSubAPI.Failure>
             let start = self.time.now
