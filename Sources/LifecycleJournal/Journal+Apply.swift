@@ -257,8 +257,8 @@ struct StateRows {
         return Set(others.states.map(\.subscription))
     }
 
-    /// Lets one transaction at a time join an account's purchases: the purchases of two transactions may be one.
-    private static func takeTurn(_ owner: String, _ transaction: any JournalTransaction) async throws {
+    /// Lets one transaction at a time join an account's purchases, or use its credits: the purchases of two transactions may be one.
+    static func takeTurn(_ owner: String, _ transaction: any JournalTransaction) async throws {
         let key = turnKey(owner)
         let isOurs =
             if let row = try await transaction.record(key, in: .link) {

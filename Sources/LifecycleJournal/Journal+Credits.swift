@@ -42,19 +42,33 @@ extension Journal {
             throw JournalError(.invalidArgument, "a use needs an id and 0 or more credits")
         }
         return try await write { transaction in
+            // Also where the purchase that it came from has moved to another account since.
+            let mark = try Mark(credits: credits).record(of: id, at: time)
+            let known = try await transaction.record(mark.key, in: .use)
+            if let known {
+                try Mark(credits: credits).check(known)
+            } else {
+                // Before anything is read: a gift belongs to no purchase whose version two uses would both raise.
+                for owner in Set(accounts.map { JournalKey.text($0) }).sorted() {
+                    try await StateRows.takeTurn(owner, transaction)
+                }
+            }
             let (ledger, rows) = try await Self.rows(of: accounts, transaction)
             let states = ledger.states(of: accounts, in: environment)
             let stored = try await Self.uses(of: states, accounts, transaction)
             let statement = CreditStatement(of: states, under: policy, uses: stored, at: time)
-            // Also where the purchase that it came from has moved to another account since.
-            let mark = try Mark(credits: credits).record(of: id, at: time)
-            if let known = try await transaction.record(mark.key, in: .use) {
-                try Mark(credits: credits).check(known)
-                return statement
-            }
+            if known != nil { return statement }
             guard let uses = statement.uses(of: credits, id: id) else { return nil }
             guard try await transaction.insert(mark, into: .use) else { throw Conflict() }
-            for use in uses { try await Self.insert(use, accounts, transaction) }
+            for use in uses {
+                let gift = stored.first { $0.gift.map { $0 == use.grant } ?? false }
+                let group =
+                    if let gift, let row = try await transaction.record(Self.useKey(gift), in: .use) { row.group } else
+                    {
+                        use.subscription.map(Self.useGroup) ?? accounts.first.map(Self.useGroup) ?? ""
+                    }
+                try await Self.insert(use, in: group, transaction)
+            }
             // Another use that has read the same states begins again, and finds these uses.
             try await rows.raiseVersions(transaction)
             return CreditStatement(of: states, under: policy, uses: stored + uses, at: time)
@@ -82,7 +96,8 @@ extension Journal {
                 return false
             }
             guard try await transaction.insert(mark, into: .use) else { throw Conflict() }
-            try await Self.insert(CreditUse(id: id, credits: 0 - credits, at: time), [account], transaction)
+            let gift = CreditUse(id: id, credits: 0 - credits, at: time)
+            try await Self.insert(gift, in: Self.useGroup(account), transaction)
             return true
         }
     }
@@ -110,14 +125,14 @@ extension Journal {
         }
     }
 
-    static func insert(
+    private static func insert(
         _ use: CreditUse,
-        _ accounts: [Account.Identifier],
+        in group: String,
         _ transaction: any JournalTransaction
     ) async throws {
         let record = JournalRecord(
-            key: JournalKey.text("use", use.id, use.subscription?.description ?? ""),
-            group: use.subscription.map(useGroup) ?? accounts.first.map(useGroup) ?? "",
+            key: useKey(use),
+            group: group,
             order: use.at.milliseconds,
             body: try CanonicalJSON.bytes(use)
         )
@@ -138,7 +153,11 @@ extension Journal {
         return uses
     }
 
-    // A use stays with its purchase when that moves to another account.
+    private static func useKey(_ use: CreditUse) -> String {
+        JournalKey.text("use", use.id, use.subscription?.description ?? use.grant?.rawValue ?? "")
+    }
+
+    // A use stays with its purchase when that moves to another account, and with the account that its gift was given to.
     static func useGroup(_ lineage: SubscriptionID) -> String { JournalKey.text("purchase", lineage.description) }
 
     static func useGroup(_ account: Account.Identifier) -> String { JournalKey.text("account", account.lookupKey) }

@@ -2,6 +2,7 @@ import Foundation
 import LifecycleJournal
 import NormalizerTesting
 import NotificationSimulator
+import PostgresJournal
 import SQLiteJournal
 import Stripe
 import Synchronization
@@ -504,6 +505,62 @@ struct JournalTests {
         }
         #expect(gift?.code == .idTaken)
         #expect(try await journals[0].credits(of: [account], under: policy, at: moment).balance == 15)
+    }
+
+    private static let storages: [Storage] = [.sqlite] + (PostgresServer.isInstalled ? [.postgres] : [])
+
+    enum Storage: Sendable {
+        case sqlite
+        case postgres
+
+        /// Two handles of one database.
+        func handles(_ folder: TemporaryFolder) async throws -> [any JournalStorage] {
+            switch self {
+            case .sqlite:
+                let path = folder.path("gifts.sqlite")
+                return [try await SQLiteJournalStorage(path: path), try await SQLiteJournalStorage(path: path)]
+            case .postgres:
+                let url = SecretBytes(try await PostgresServer.shared().database())
+                return [
+                    try await PostgresJournalStorage(.init(url: url)),
+                    try await PostgresJournalStorage(.init(url: url)),
+                ]
+            }
+        }
+    }
+
+    /// Such an account has no purchase whose version the uses would raise.
+    @Test("A gift is used once, by several at once, and under any of the account's names", arguments: storages)
+    func gifts(_ storage: Storage) async throws {
+        let folder = TemporaryFolder()
+        let journals = try await storage.handles(folder).map { journal($0) }
+        let (ada, bob) = (Account.Identifier("ada", .appUserID), Account.Identifier("bob", .appUserID))
+        let moment = StripeLife.start
+        for round in 0..<8 {
+            try await journals[0].give(100, id: "gift \(round)", to: ada, at: moment)
+            let used = try await withThrowingTaskGroup(of: Int.self) { group in
+                for index in 0..<6 {
+                    group.addTask {
+                        let names = index % 3 == 0 ? [ada] : index % 3 == 1 ? [bob, ada] : [ada, bob]
+                        let id = "job \(round) \(index)"
+                        let statement = try await journals[index % 2]
+                            .use(60, id: id, of: names, under: CreditPolicy([:]), at: moment)
+                        return statement == nil ? 0 : 60
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            // What is left of each round is enough for one more after three.
+            let given = Int64(round + 1) * 100
+            let expected = given / 60 * 60
+            let left = try await journals[1].credits(of: [ada], under: CreditPolicy([:]), at: moment).balance
+            #expect(left == given - expected, "\(used) were used in round \(round)")
+        }
+        let statement = try await journals[0].credits(of: [bob], under: CreditPolicy([:]), at: moment)
+        #expect(
+            statement.balance == 0 && statement.grants.isEmpty,
+            "the gifts are not the other name's, nor are their uses"
+        )
     }
 
     @Test("A claim binds a purchase, and a checkpoint moves for one reader alone")

@@ -248,10 +248,10 @@ struct CreditFold {
     private mutating func use(_ use: CreditUse) {
         uses.append(use)
         let purse = use.subscription.flatMap { plan.stateOfLineage[$0] }
-        if use.credits < 0 {
+        if let gift = use.gift {
             _ = add(
                 CreditGrant(
-                    id: CreditGrant.ID(rawValue: Self.name("given", use)),
+                    id: gift,
                     subscription: use.subscription,
                     credits: 0 - max(use.credits, -.max),
                     from: use.at,
@@ -277,7 +277,7 @@ struct CreditFold {
         let grant = grants.count
         grants.append(
             CreditGrant(
-                id: CreditGrant.ID(rawValue: Self.name("overdrawn", use)),
+                id: CreditGrant.ID(rawValue: use.name(of: "overdrawn")),
                 subscription: use.subscription,
                 credits: policy.owes ? 0 : missing,
                 from: use.at,
@@ -290,10 +290,6 @@ struct CreditFold {
         balance = balance.addingClamped(0 - missing)
         debts.append((grant, missing))
         repay(at: use.at.millisecondsSince1970)
-    }
-
-    private static func name(_ kind: String, _ use: CreditUse) -> String {
-        [kind, use.id, use.subscription?.description, use.grant?.rawValue].compactMap(\.self).joined(separator: ":")
     }
 
     /// The grant whose credits are used next.

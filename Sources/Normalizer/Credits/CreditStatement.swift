@@ -78,7 +78,7 @@ public struct CreditStatement: Hashable, Sendable, Codable {
 // MARK: Using credits
 
 extension CreditStatement {
-    /// The uses to append when credits are used now, at ``at``: one for each purchase that they come from. Credits that end first are used first.
+    /// The uses to append when credits are used now, at ``at``: one for each purchase or gift that they come from. Credits that end first are used first.
     ///
     /// Read the uses, make the statement and append the new uses in one transaction that no other use of the account overlaps.
     ///
@@ -90,17 +90,22 @@ extension CreditStatement {
         if uses.contains(where: { $0.id == id }) { return [] }
         guard credits >= 0, credits <= balance else { return nil }
         var missing = credits
-        var drawn: [SubscriptionID?: Int64] = [:]
+        var drawn: [CreditUse] = []
         for grant in grants.filter({ $0.left > 0 && ($0.until ?? .distantFuture) > at }).sorted(
             by: CreditGrant.isUsedBefore
         )
         where missing > 0 {
             let part = min(missing, grant.left)
-            drawn[grant.subscription, default: 0] += part
             missing -= part
+            // A gift belongs to no purchase, so the use names the gift.
+            let gift = grant.subscription == nil ? grant.id : nil
+            if let known = drawn.firstIndex(where: { $0.subscription == grant.subscription && $0.grant == gift }) {
+                drawn[known].credits += part
+            } else {
+                drawn.append(CreditUse(id: id, credits: part, at: at, subscription: grant.subscription, grant: gift))
+            }
         }
-        return drawn.map { CreditUse(id: id, credits: $0.value, at: at, subscription: $0.key) }
-            .sorted { ($0.subscription?.description ?? "") < ($1.subscription?.description ?? "") }
+        return drawn.sorted { ($0.subscription?.description ?? "") < ($1.subscription?.description ?? "") }
     }
 }
 

@@ -33,3 +33,13 @@ public struct CreditUse: Hashable, Sendable, Codable {
         self.grant = grant
     }
 }
+
+extension CreditUse {
+    /// The grant that it makes; nil if it uses credits.
+    package var gift: CreditGrant.ID? { credits < 0 ? CreditGrant.ID(rawValue: name(of: "given")) : nil }
+
+    /// Names what the statement makes of it.
+    func name(of kind: String) -> String {
+        [kind, id, subscription?.description, grant?.rawValue].compactMap(\.self).joined(separator: ":")
+    }
+}
