@@ -113,7 +113,9 @@ let package = Package(
         ),
         .target(
             name: "GooglePubSub",
-            dependencies: ["HTTPTransport", "JSONWebSignature", "Normalizer", "SignatureCore", "WireJSON"],
+            dependencies: [
+                "HTTPTransport", "JSONWebSignature", "LifecycleEvents", "Normalizer", "SignatureCore", "WireJSON",
+            ],
             swiftSettings: strict
         ),
         .target(name: "HTTPTransport", swiftSettings: strict),

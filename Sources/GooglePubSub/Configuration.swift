@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 
 extension GooglePlayAdapter {
     /// The expectations of a receiver of Google Play's notifications. Nothing in a message switches any of them off.

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 
 /// Takes Google Play's real-time developer notifications, pushed or pulled, to canonical events.

@@ -48,13 +48,11 @@ struct ForgottenItemTests {
         }
         let bought = try ResolutionMapping(
             resolved: Play.resolved(Vectors.hint(4), [Play.found(.subscription, Vectors.token, purchase.json)]),
-            prior: nil,
             addOns: addOns
         ).normalization
         let time = Vectors.event + Vectors.day
         let over = try ResolutionMapping(
             resolved: Self.gone(word, at: time),
-            prior: nil,
             addOns: addOns
         ).normalization
         #expect(over.kinds == [word.kind])

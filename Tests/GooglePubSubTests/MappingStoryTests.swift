@@ -99,25 +99,6 @@ struct MappingStoryTests {
         )
     }
 
-    @Test("with what was known before, a resumption is one")
-    func resumption() throws {
-        let (ledger, _) = try Self.ledger(Array(Self.life.prefix(9)))
-        let prior = try #require(ledger[Self.lineage])
-        let chapter = Self.life[9]
-        let events = try Play.map(
-            chapter.number,
-            chapter.purchase,
-            at: chapter.at,
-            askedAt: chapter.at + 1500,
-            prior: prior
-        ).events
-        guard case .renewed(let renewed) = try #require(events.first).event else {
-            Issue.record("not renewed")
-            return
-        }
-        #expect(renewed.cause == .resumption)
-    }
-
     @Test("access follows the story at every point")
     func accessAsItIsReported() throws {
         let access: [(after: Int, days: Int64, isGranted: Bool)] = [

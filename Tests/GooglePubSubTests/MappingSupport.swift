@@ -52,16 +52,14 @@ enum Play {
         token: String = Vectors.token,
         at time: Int64 = Vectors.event,
         askedAt: Int64? = nil,
-        others: [GoogleResolution.Lookup] = [],
-        prior: SubscriptionState? = nil
+        others: [GoogleResolution.Lookup] = []
     ) throws -> Normalization {
         try ResolutionMapping(
             resolved: resolved(
                 Vectors.hint(number, token: token, at: time),
                 [found(.subscription, token, purchase.json)] + others,
                 askedAt: askedAt ?? time + 1500
-            ),
-            prior: prior
+            )
         ).normalization
     }
 
@@ -71,8 +69,7 @@ enum Play {
         others: [GoogleResolution.Lookup] = []
     ) throws -> Normalization {
         try ResolutionMapping(
-            resolved: resolved(notification, [found(.product, Vectors.token, product.json)] + others),
-            prior: nil
+            resolved: resolved(notification, [found(.product, Vectors.token, product.json)] + others)
         ).normalization
     }
 }

@@ -11,7 +11,7 @@ struct MappingTests {
 
     private static let numbers = Array(0...30) + [-1, .max, .min]
 
-    @Test("every number with every state comes to something, with and without what was known", arguments: numbers)
+    @Test("every number with every state comes to something", arguments: numbers)
     func matrix(_ number: Int) throws {
         for state in Play.states + ["", "SUBSCRIPTION_STATE_GIFTED"] {
             let purchase = Vectors.purchase(state)
@@ -25,12 +25,6 @@ struct MappingTests {
             #expect(result.events.isEmpty == (result.noChange != nil), "\(number) with \(state)")
             #expect(Set(result.events.map(\.id)).count == result.events.count, "\(number) with \(state)")
             #expect(result.events.allSatisfy { $0.app == Vectors.packageName && $0.subscription != nil })
-
-            var prior = SubscriptionState(lineage(of: Vectors.token))
-            for event in result.events { _ = prior.apply(event) }
-            if let statement = result.noChange?.statement { prior.apply(statement) }
-            let again = try Play.map(number, purchase, prior: prior)
-            #expect(again.events.isEmpty == (again.noChange != nil))
         }
     }
 
@@ -42,33 +36,24 @@ struct MappingTests {
 
     @Test("what the store says of items without an event is kept beside the events of others")
     func silentItemsKeepTheirFacts() throws {
-        let main = lineage(of: Vectors.token, item: "extra")
         let purchase = Vectors.purchase("ACTIVE").with { purchase in
             purchase.items.append(Play.item.with { $0.product = "extra" })
         }
-        var prior = SubscriptionState(main)
-        for event in try Play.map(2, purchase).events where event.subscription == main { _ = prior.apply(event) }
-        let again = try Play.map(2, purchase, prior: prior)
-        #expect(!again.events.isEmpty && again.events.allSatisfy { $0.subscription != main })
-        #expect(again.furtherStatements.map(\.subscription) == [main])
-        #expect(again.furtherStatements.first?.facts.contains { $0.kind == .period } == true)
-        #expect(Set(again.statements.map(\.subscription)).count == 2)
-
-        // Without any event, too.
         let stale = try Play.map(12, purchase)
         #expect(stale.events.isEmpty)
         #expect(Set(stale.statements.map(\.subscription)).count == 2)
 
-        // And where money of one item went back.
+        // Money of one item went back.
         let voided = try ResolutionMapping(
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: "\(Vectors.order)..0"),
                 [Play.found(.subscription, Vectors.token, purchase.json)]
-            ),
-            prior: nil
+            )
         ).normalization
         #expect(voided.kinds == ["refunded"])
         #expect(Set(voided.statements.map(\.subscription)).count == 2)
+        #expect(Set(voided.furtherStatements.map(\.subscription)).isDisjoint(with: voided.events.map(\.subscription)))
+        #expect(voided.furtherStatements.map { $0.facts.contains { $0.kind == .period } } == [true])
         let stored = try JSONEncoder().encode(voided)
         #expect(try JSONDecoder().decode(Normalization.self, from: stored) == voided)
     }
@@ -200,8 +185,7 @@ struct MappingTests {
         #expect(tester.events.allSatisfy { $0.environment == .sandbox && $0.subscription?.environment == .sandbox })
         #expect(try Play.map(4, Vectors.purchase("ACTIVE")).events.allSatisfy { $0.environment == .production })
         let test = try ResolutionMapping(
-            resolved: Play.resolved(Vectors.notification("testNotification", [:]), []),
-            prior: nil
+            resolved: Play.resolved(Vectors.notification("testNotification", [:]), [])
         ).normalization
         #expect(test.events.map(\.environment) == [.unknown])
         let product = try Play.mapProduct(Vectors.oneTimeHint(1), Vectors.Product(isTest: true))
@@ -254,7 +238,7 @@ struct MappingTests {
                 [.init(.subscription, Vectors.token, PlayAnswer(outcome, status: 400))]
             )
             let error = #expect(throws: DeliveryError.self) {
-                try ResolutionMapping(resolved: resolved, prior: nil).normalization
+                try ResolutionMapping(resolved: resolved).normalization
             }
             #expect(error?.isAuthentic == true)
             #expect((error?.code == .unavailable) == (outcome == .unavailable))
@@ -264,7 +248,7 @@ struct MappingTests {
                 Vectors.hint(number),
                 [.init(.subscription, Vectors.token, PlayAnswer(outcome, status: 410))]
             )
-            let result = try ResolutionMapping(resolved: resolved, prior: nil).normalization
+            let result = try ResolutionMapping(resolved: resolved).normalization
             #expect(result.kinds == (number == 12 ? ["revoked"] : number == 13 ? ["expired"] : []))
             #expect(result.events.allSatisfy { $0.origin.channel == .webhook && $0.environment == .production })
             // An end is what the notification itself says.
@@ -326,8 +310,7 @@ struct MappingTests {
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: "\(Vectors.order)..0"),
                 [Play.found(.subscription, Vectors.token, Vectors.purchase("ACTIVE").json)]
-            ),
-            prior: nil
+            )
         ).normalization
         #expect(refunded.kinds == ["refunded"])
         #expect(refunded.events.first?.period == nil)
@@ -411,8 +394,7 @@ struct MappingTests {
                     Play.found(.subscription, Vectors.token, Vectors.purchase("EXPIRED").json),
                     Play.found(.order, "\(Vectors.order)..1", order),
                 ]
-            ),
-            prior: nil
+            )
         ).normalization
         #expect(result.kinds == ["chargeback", "revoked"])
     }
@@ -435,8 +417,7 @@ struct MappingTests {
                         Play.found(.order, "\(Vectors.order)..1", order),
                     ],
                     askedAt: asked
-                ),
-                prior: nil
+                )
             ).normalization
             return try #require(result.events.first)
         }
@@ -472,56 +453,32 @@ struct MappingTests {
                     Play.found(.subscription, Vectors.token, Vectors.purchase("EXPIRED").json),
                     Play.found(.order, "\(Vectors.order)..1", order),
                 ]
-            ),
-            prior: nil
+            )
         ).normalization
         #expect(result.kinds == ["refunded", "revoked"])
     }
 
     // MARK: With what was known
 
-    @Test("a recovery is from what was known to be wrong")
-    func recoveryCause() throws {
-        let cases: [(state: String, number: Int, causes: [LifecycleEvent.Renewed.Cause])] = [
-            ("ON_HOLD", 5, [.recovery(from: .hold)]), ("PAUSED", 10, [.resumption]),
-        ]
-        for (state, number, causes) in cases {
-            var prior = SubscriptionState(lineage(of: Vectors.token))
-            for event in try Play.map(number, Vectors.purchase(state)).events { _ = prior.apply(event) }
-            let recovered = Vectors.purchase("ACTIVE").with { $0.items[0].order = "\(Vectors.order)..2" }
-            let result = try Play.map(1, recovered, at: Vectors.event + Vectors.day, prior: prior)
-            #expect(
-                result.events.compactMap { event -> LifecycleEvent.Renewed.Cause? in
-                    if case .renewed(let renewed) = event.event { renewed.cause } else { nil }
-                } == causes
-            )
-        }
-    }
-
     @Test("a renewal whose order is known is no news")
     func knownOrderIsNoRenewal() throws {
-        var prior = SubscriptionState(lineage(of: Vectors.token))
-        for event in try Play.map(2, Vectors.purchase("ACTIVE")).events { _ = prior.apply(event) }
-        let again = try Play.map(2, Vectors.purchase("ACTIVE"), at: Vectors.event + 5000, prior: prior)
-        #expect(again.events.isEmpty)
-        #expect(again.noChange?.reason == .unchanged)
-        #expect(again.noChange?.statement?.facts.isEmpty == false)
+        var ledger = AccountLedger()
+        _ = ledger.apply(try Play.map(2, Vectors.purchase("ACTIVE")))
+        let again = ledger.apply(try Play.map(2, Vectors.purchase("ACTIVE"), at: Vectors.event + 5000))
+        #expect(again.map(\.disposition) == [.duplicate])
     }
 
-    @Test("an extension names the end before; without a later end there is none")
+    @Test("an extension names the end before")
     func extensionNamesEndBefore() throws {
-        var prior = SubscriptionState(lineage(of: Vectors.token))
-        for event in try Play.map(2, Vectors.purchase("ACTIVE")).events { _ = prior.apply(event) }
+        var ledger = AccountLedger()
+        _ = ledger.apply(try Play.map(2, Vectors.purchase("ACTIVE")))
         let end = Vectors.event + 44 * Vectors.day
         let moved = Vectors.purchase("ACTIVE").with { $0.items[0].expiry = end }
-        let event = try #require(try Play.map(9, moved, at: Vectors.event + 9000, prior: prior).events.first)
+        let extended = ledger.apply(try Play.map(9, moved, at: Vectors.event + 9000))
+        let before = Play.date(Vectors.event + 30 * Vectors.day)
         #expect(
-            event.event
-                == .extended(
-                    .init(from: Play.date(Vectors.event + 30 * Vectors.day), to: Play.date(end), reason: .deferral)
-                )
+            extended.map(\.event.event) == [.extended(.init(from: before, to: Play.date(end), reason: .deferral))]
         )
-        #expect(try Play.map(9, Vectors.purchase("ACTIVE"), prior: prior).events.isEmpty)
     }
 
     // MARK: Help

@@ -203,7 +203,7 @@ struct MappingWireTests {
                     [.init(.subscription, GoogleVectors.token, PlayAnswer(.found, status: 200, body: body))]
                 )
                 do throws(DeliveryError) {
-                    _ = try ResolutionMapping(resolved: resolved, prior: nil).normalization
+                    _ = try ResolutionMapping(resolved: resolved).normalization
                 } catch {
                     #expect(error.isAuthentic)
                 }

@@ -34,8 +34,7 @@ struct PlayRuleTests {
                 hint,
                 [.init(kind, Vectors.token, PlayAnswer(.gone, status: 410, body: []))],
                 askedAt: time + 1500
-            ),
-            prior: nil
+            )
         ).normalization
     }
 
@@ -134,7 +133,6 @@ struct PlayRuleTests {
                 Vectors.hint(2, at: Self.start),
                 [Play.found(.subscription, Vectors.token, Self.bought.with { $0.items = items }.json)]
             ),
-            prior: nil,
             addOns: ["extra", "voice"]
         ).normalization
         #expect(named.events.first?.product?.id == "premium")
@@ -152,7 +150,7 @@ struct PlayRuleTests {
             Vectors.hint(4, at: Self.start),
             [Play.found(.subscription, Vectors.token, json)]
         )
-        let result = try ResolutionMapping(resolved: resolved, prior: nil).normalization
+        let result = try ResolutionMapping(resolved: resolved).normalization
         #expect(Set(result.events.map(\.country)) == [region == "DE" ? "DE" : nil])
         #expect(Set(result.events.map(\.product?.offerTags)) == [["spring", "web"]])
         #expect(result.anomalies.contains("regionCode") == (region == "de"))
@@ -176,8 +174,7 @@ struct PlayRuleTests {
                 $0.items[0].order = order
             }
             let answered = try ResolutionMapping(
-                resolved: Play.resolved(hint, [Play.found(.subscription, Vectors.token, ended.json)]),
-                prior: nil
+                resolved: Play.resolved(hint, [Play.found(.subscription, Vectors.token, ended.json)])
             ).normalization
             let unanswered = try Self.unanswered(hint)
             let refund = try #require(unanswered.events.first)
@@ -201,8 +198,7 @@ struct PlayRuleTests {
             var lookups = [Play.found(.subscription, Vectors.token, purchase.json)]
             if let order { lookups.append(Play.found(.order, Vectors.order, order)) }
             return try ResolutionMapping(
-                resolved: Play.resolved(Vectors.voidedHint(1, 1, order: Vectors.order), lookups),
-                prior: nil
+                resolved: Play.resolved(Vectors.voidedHint(1, 1, order: Vectors.order), lookups)
             ).normalization.events
         }
         let ended = Self.bought.with {
@@ -239,8 +235,7 @@ struct PlayRuleTests {
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: Vectors.order),
                 [Play.found(.subscription, Vectors.token, replaced.json)]
-            ),
-            prior: nil
+            )
         ).normalization
         #expect(result.events.map(\.kind) == [.refunded, .expired])
         #expect(Self.affected(result.events) == [nil])
@@ -271,8 +266,7 @@ struct PlayRuleTests {
                             Play.found(.subscription, Vectors.token, ended.json),
                             Play.found(.order, Vectors.order, order),
                         ]
-                    ),
-                    prior: nil
+                    )
                 ).normalization.events
             )
         }

@@ -17,7 +17,7 @@ struct PromotionCodeTests {
             Vectors.oneTimeHint(1, token: token),
             [Play.found(.product, token, product.json)]
         )
-        return try ResolutionMapping(resolved: resolved, prior: nil).normalization.events
+        return try ResolutionMapping(resolved: resolved).normalization.events
     }
 
     @Test("each promotion code that is redeemed gives its credits once, without an order")

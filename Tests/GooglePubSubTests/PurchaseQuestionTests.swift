@@ -154,12 +154,9 @@ struct PurchaseQuestionTests {
 }
 
 extension Google {
-    static func mapped(
-        _ purchase: Authenticated<GooglePurchase>,
-        prior: SubscriptionState? = nil
-    ) throws(DeliveryError) -> Normalization {
+    static func mapped(_ purchase: Authenticated<GooglePurchase>) throws(DeliveryError) -> Normalization {
         do {
-            return try adapter().normalize(purchase, prior: prior)
+            return try adapter().normalize(purchase)
         } catch let error as DeliveryError {
             throw error
         } catch {
@@ -192,14 +189,12 @@ struct PurchaseQuestionMappingTests {
     static func question(
         _ purchase: Vectors.Purchase,
         others: [GoogleResolution.Lookup] = [],
-        at time: Int64 = asked,
-        prior: SubscriptionState? = nil
+        at time: Int64 = asked
     ) throws -> Normalization {
         try map(
             .subscription,
             [Play.found(.subscription, Vectors.token, purchase.json)] + others,
-            at: time,
-            prior: prior
+            at: time
         )
     }
 
@@ -210,8 +205,7 @@ struct PurchaseQuestionMappingTests {
     private static func map(
         _ kind: GooglePurchase.Kind,
         _ lookups: [GoogleResolution.Lookup],
-        at time: Int64,
-        prior: SubscriptionState? = nil
+        at time: Int64
     ) throws -> Normalization {
         let purchase = GooglePurchase(
             kind,
@@ -226,7 +220,7 @@ struct PurchaseQuestionMappingTests {
             evidence: Origin.Evidence(.tls),
             digest: "d"
         )
-        return try Google.adapter().normalize(authenticated, prior: prior)
+        return try Google.adapter().normalize(authenticated)
     }
 
     @Test("an answer is as new as the question, as far as Google's clock bears ours out")
@@ -269,10 +263,6 @@ struct PurchaseQuestionMappingTests {
             var ledger = AccountLedger()
             #expect(results.flatMap { ledger.apply($0) }.map(\.disposition) == [.applied, .duplicate])
         }
-        var ledger = AccountLedger()
-        _ = ledger.apply(notified)
-        let prior = ledger.states.first
-        #expect(try Self.question(Self.renewed, others: [Self.order], prior: prior).kinds == [])
     }
 
     @Test("a renewal without a stated start gives access and no event, and its notification is the news")
@@ -283,11 +273,9 @@ struct PurchaseQuestionMappingTests {
         var ledger = AccountLedger()
         #expect(ledger.apply(question).isEmpty)
         #expect(ledger.access(of: [Self.account], at: Play.date(Self.asked)).decision.isGranted)
-        let late = try Play.map(2, Self.renewed, askedAt: Self.asked + 1000, prior: ledger.states.first)
+        let late = try Play.map(2, Self.renewed, askedAt: Self.asked + 1000)
         #expect(late.kinds == ["renewed"])
         #expect(ledger.apply(late).map(\.disposition) == [.applied])
-        let again = try Self.question(Self.renewed, at: Self.asked + 2000, prior: ledger.states.first)
-        #expect(again.kinds == [])
     }
 
     @Test(

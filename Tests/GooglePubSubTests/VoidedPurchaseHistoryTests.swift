@@ -89,8 +89,7 @@ struct VoidedPurchaseHistoryTests {
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: Self.order, token: Self.subscriptionToken),
                 [Play.found(.subscription, Self.subscriptionToken, Self.subscription.json)]
-            ),
-            prior: nil
+            )
         ).normalization
         let ids: [[EventID]] = events.map { $0.map(\.id) }
         #expect(ids == [product.events.map(\.id), subscription.events.map(\.id)])

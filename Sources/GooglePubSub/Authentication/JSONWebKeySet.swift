@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 package import SignatureCore
 import WireJSON
 

@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 /// Where the public keys come from that Google signs its tokens with.
 public protocol KeySource: Sendable {

@@ -1,5 +1,5 @@
 import JSONWebSignature
-import Normalizer
+import LifecycleEvents
 import SignatureCore
 import WireJSON
 

@@ -1,5 +1,5 @@
 public import HTTPTransport
-public import Normalizer
+public import LifecycleEvents
 import Synchronization
 
 /// Google's published keys, fetched when they are needed and kept for as long as Google says.

@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 /// Keys that never change: for tests, for recorded deliveries, and for hosts that fetch the key set by themselves.
 public struct StaticKeySource: KeySource {

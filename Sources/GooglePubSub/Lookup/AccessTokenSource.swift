@@ -1,5 +1,5 @@
 public import HTTPTransport
-public import Normalizer
+public import LifecycleEvents
 
 /// Where access tokens for Google's APIs come from (RFC 6750).
 ///

@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 
 /// The body of `purchases.subscriptions.acknowledge`.
 struct AcknowledgementBody {

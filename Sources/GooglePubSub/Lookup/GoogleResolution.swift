@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 
 /// A notification with everything that Google Play answered about it, so that mapping needs no network.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 import WireJSON
 
 /// Acknowledges purchases at Google Play, which refunds purchases that are not acknowledged within three days

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import HTTPTransport
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 extension PlayAnswer {

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 /// The outcome of one request to the Play Developer API.
 ///

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import HTTPTransport
-public import Normalizer
+public import LifecycleEvents
 import WireJSON
 
 /// Asks Google Play about purchases (Google Play Developer API v3, `androidpublisher`).

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// Asks all that one notification gives reason to ask, or the host about one purchase.

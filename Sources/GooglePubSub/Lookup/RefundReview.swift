@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 /// Your view of a chargeback at Google Play
 /// (<https://developers.google.com/android-publisher/api-ref/rest/v3/orders/reviewrefund>).

@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 import WireJSON
 

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import HTTPTransport
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 import Synchronization
 import WireJSON

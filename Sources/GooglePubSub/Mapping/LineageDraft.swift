@@ -1,4 +1,4 @@
-import Normalizer
+import LifecycleEvents
 
 /// The result of one lineage's part of an answer.
 struct LineageDraft {

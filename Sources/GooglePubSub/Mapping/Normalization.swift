@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 import WireJSON
 
 extension GooglePlayAdapter {
@@ -13,21 +13,7 @@ extension GooglePlayAdapter {
     ///
     /// - Throws: `DeliveryError`, marked authentic, if an answer cannot be read, or Google Play refuses to answer.
     public func normalize(_ resolved: Authenticated<GoogleResolution>) throws(DeliveryError) -> Normalization {
-        try normalize(resolved, prior: nil)
-    }
-
-    /// Maps as ``normalize(_:)`` does, and uses earlier knowledge: the trouble that a charge recovered from, if the
-    /// event is news, and the earlier end of an extended period.
-    ///
-    /// - Parameters:
-    ///   - resolved: the notification with its answers.
-    ///   - prior: the state of the purchase's lineage, or of the lineages that it is linked to.
-    /// - Throws: `DeliveryError` as ``normalize(_:)`` does.
-    public func normalize(
-        _ resolved: Authenticated<GoogleResolution>,
-        prior: SubscriptionState?
-    ) throws(DeliveryError) -> Normalization {
-        try ResolutionMapping(resolved: resolved, prior: prior, addOns: configuration.addOns).normalization
+        try ResolutionMapping(resolved: resolved, addOns: configuration.addOns).normalization
     }
 
     /// Maps Google Play's answer about a purchase that was looked up without a notification.
@@ -39,15 +25,9 @@ extension GooglePlayAdapter {
     /// A purchase that Google does not know, or no longer keeps, gives no event and no statement
     /// (`Normalization.NoChange.Reason.purchaseGone`).
     ///
-    /// - Parameters:
-    ///   - purchase: the purchase with its answers.
-    ///   - prior: the state of the purchase's lineage, or of the lineages that it is linked to.
     /// - Throws: `DeliveryError` with `malformed` for a token that Google refuses, and for an answer that cannot be read.
-    public func normalize(
-        _ purchase: Authenticated<GooglePurchase>,
-        prior: SubscriptionState? = nil
-    ) throws(DeliveryError) -> Normalization {
-        try ResolutionMapping(purchase: purchase, prior: prior, addOns: configuration.addOns).normalization
+    public func normalize(_ purchase: Authenticated<GooglePurchase>) throws(DeliveryError) -> Normalization {
+        try ResolutionMapping(purchase: purchase, addOns: configuration.addOns).normalization
     }
 }
 
@@ -60,22 +40,19 @@ struct ResolutionMapping {
 
     private let subject: Subject
     private(set) var answers: Authenticated<[GoogleResolution.Lookup]>
-    private(set) var prior: SubscriptionState?
     /// The products that are only sold as add-ons.
     let addOns: PlayAddOns
 
-    init(resolved: Authenticated<GoogleResolution>, prior: SubscriptionState?, addOns: Set<String> = []) {
+    init(resolved: Authenticated<GoogleResolution>, addOns: Set<String> = []) {
         self.addOns = PlayAddOns(products: addOns)
         subject = .notification(resolved.value.notification)
         answers = resolved.map(\.lookups)
-        self.prior = prior
     }
 
-    init(purchase: Authenticated<GooglePurchase>, prior: SubscriptionState?, addOns: Set<String> = []) {
+    init(purchase: Authenticated<GooglePurchase>, addOns: Set<String> = []) {
         self.addOns = PlayAddOns(products: addOns)
         subject = .purchase(purchase.value)
         answers = purchase.map(\.lookups)
-        self.prior = prior
     }
 
     var lookups: [GoogleResolution.Lookup] { answers.value }
@@ -270,8 +247,7 @@ extension ResolutionMapping {
                 order: item.latestSuccessfulOrderID.flatMap(order),
                 voided: row,
                 predecessor: predecessor,
-                ancestors: chain.items(before: item, hasPurchaseName: hasPurchaseName),
-                prior: index == 0 ? prior : nil
+                ancestors: chain.items(before: item, hasPurchaseName: hasPurchaseName)
             )
         }
     }
@@ -312,7 +288,6 @@ extension ResolutionMapping {
     /// This mapping as if a predecessor, with those before it, had been asked for by itself.
     private func asked(from predecessor: Int) -> Self {
         var mapping = self
-        mapping.prior = nil
         mapping.answers = answers.map { lookups in
             Array(lookups.predecessors[predecessor...] + lookups.filter { $0.resource != .subscription })
         }
@@ -395,7 +370,7 @@ extension ResolutionMapping {
             guard let event = terminal() else { return Normalization(noChange: .init(.purchaseGone)) }
             let lineage = SubscriptionID(
                 store: .playStore,
-                environment: prior?.environment ?? .forgotten,
+                environment: .forgotten,
                 id: token.fingerprint
             )
             let draft = EventDraft(
@@ -502,7 +477,7 @@ extension ResolutionMapping {
             return Normalization(events, furtherStatements: statements, anomalies: anomalies)
         }
         return Normalization(
-            noChange: .init(prior == nil && isAuthentic ? .stale : .unchanged, statement: statements.first),
+            noChange: .init(isAuthentic ? .stale : .unchanged, statement: statements.first),
             furtherStatements: statements.dropFirst().filter { !$0.facts.isEmpty },
             anomalies: anomalies
         )

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// A purchase of one-time products as Google Play gave it, with the notification that made us ask.
 struct PlayProducts {
@@ -213,8 +213,7 @@ extension ResolutionMapping {
             ]
         // Taken back, in either order of arrival; or never paid, and then there is no refund.
         case (.cancelled, _):
-            let wasKnown = prior?.purchases[products.transaction(index)] != nil
-            guard products.wasPaid || wasKnown || type == .purchased else {
+            guard products.wasPaid || type == .purchased else {
                 return [
                     EventDraft(
                         id: notified("pending_canceled"),

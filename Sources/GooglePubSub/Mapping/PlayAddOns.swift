@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// The items of a purchase that are add-ons: the item that represents the purchase comes first.
 ///

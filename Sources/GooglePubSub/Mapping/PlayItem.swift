@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 /// One item of a subscription purchase as Google Play gave it, with the reason for the question.
 ///
@@ -44,7 +44,6 @@ struct PlayItem {
     let predecessor: SubscriptionPurchase?
     /// The items of the purchases before this one that the item continues, newest first.
     let ancestors: [FormerItem]
-    let prior: SubscriptionState?
 }
 
 extension PlayItem {
@@ -165,28 +164,6 @@ extension PlayItem {
             ?? (order?.lineItems.count == 1 ? order?.lineItems.first : nil)
     }
 
-    private var priorEntry: SubscriptionState.PeriodEntry? {
-        guard let periodName, let entry = prior?.periods[.transaction(periodName)] else { return nil }
-        return entry.statement.value.isProvisional ? nil : entry
-    }
-
-    private var priorPeriod: Fact.Period? { priorEntry?.statement.value }
-
-    /// True if the last paid order was known before.
-    var isOrderKnown: Bool { priorEntry != nil }
-
-    /// True if its charge was reported before. A later report about the order, such as a deferral that was delivered first,
-    /// does not report the charge.
-    var isChargeKnown: Bool {
-        guard let entry = priorEntry else { return false }
-        let by = entry.statement.latest.by
-        return by.provider != .google || by.subtype == type.map { String($0.rawValue) }
-            || entry.firstStated.map { $0 <= eventTime.millisecondsSince1970 } ?? false
-    }
-
-    /// The end that the last paid order's period had before.
-    var priorEnd: Date? { priorPeriod?.period.end }
-
     /// The start of the last paid order's period. The purchase does not state it; the order does, and so does the
     /// notification of a charge.
     var start: Date? { knownStart?.date }
@@ -196,7 +173,6 @@ extension PlayItem {
 
     private var knownStart: (date: Date, isInferred: Bool)? {
         if !isContinued, let stated = orderItem?.servicePeriodStart { return (min(stated, takeover ?? stated), false) }
-        if let prior = priorEntry { return (Date(millisecondsSince1970: prior.start), prior.isStartInferred) }
         let stated: Date?
         switch type {
         // An item that another purchase's order paid for was not charged now, but next to it. An item that ends next to
@@ -425,7 +401,7 @@ extension PlayItem {
     /// The reason for its end, unless it was taken away: then the resource has no reason, and a developer's refund
     /// reads like the customer's wish.
     var expiryReason: LifecycleEvent.Expired.Reason {
-        if isOutlived || isReplacedByKnownPurchase { return .replaced }
+        if isOutlived { return .replaced }
         // It was taken out, and the others were charged without it.
         if isEndedBesideOthers, item.isRemovalDeferred || type == .renewed || type == .recovered { return .customer }
         switch purchase.cancellation {
@@ -437,20 +413,6 @@ extension PlayItem {
             if isUnacknowledged || item.expiryTime == nil { return .unknown }
             return isIncreaseDeclined ? .priceIncreaseDeclined : .billing
         case .unknown?, nil: return .unknown
-        }
-    }
-
-    /// True if earlier knowledge names another purchase of the same chain that began before this one's end, and
-    /// continues beyond it. A customer who subscribes again some time after the end has replaced nothing.
-    private var isReplacedByKnownPurchase: Bool {
-        guard let prior else { return false }
-        // Between the end of the one and the start of the other lie seconds.
-        let latest = accessEnd.addingTimeInterval(60)
-        return prior.periods.values.contains { entry in
-            !entry.statement.value.isProvisional && !entry.lineages.contains(lineage)
-                && entry.statement.value.period.start <= latest
-                && entry.statement.value.period.endMilliseconds > accessEnd.millisecondsSince1970
-                && (purchase.startTime.map { $0 < entry.statement.value.period.start } ?? true)
         }
     }
 

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// An item of a purchase before that another item continues.
 struct FormerItem {

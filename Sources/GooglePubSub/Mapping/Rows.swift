@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 /// The table of subscription notifications: the number says what happened, the answer what is true now.
 ///
@@ -45,11 +45,11 @@ extension SubscriptionMapping {
         switch item.type {
         // Money went back and access stayed: the row of the voided purchase says all.
         case nil: return []
-        // From hold or from a pause: only earlier knowledge shows which.
-        case .recovered?: return [renewed(recoveryCause)]
+        // From hold or from a pause: the state knows which.
+        case .recovered?: return [renewed(.recovery(from: .unknown))]
         // An item that is replaced at its date may still be listed when its successor is charged ahead.
         case .renewed?:
-            return item.isChargeKnown || item.isContinued ? [] : [renewed(renewalCause)]
+            return item.isContinued ? [] : [renewed(renewalCause)]
         // Undone since, or a commitment that runs on.
         case .canceled?, .cancellationScheduled?:
             return item.isCancellationScheduled ? [disabled] : []
@@ -85,8 +85,8 @@ extension SubscriptionMapping {
             return endedBesideOthers
         // Bought and canceled within moments.
         case .purchased?: return [began] + disabled
-        case .renewed?: return item.isChargeKnown ? disabled : [renewed(renewalCause)] + disabled
-        case .recovered?: return [renewed(recoveryCause)] + disabled
+        case .renewed?: return [renewed(renewalCause)] + disabled
+        case .recovered?: return [renewed(.recovery(from: .unknown))] + disabled
         case .deferred?: return [extended].compactMap(\.self) + disabled
         case .itemsChanged?: return item.item.isRemovalDeferred ? disabled : itemsChanged + disabled
         case .expired?, .revoked?: return item.accessEnd <= item.eventTime ? [expired] : disabled
@@ -100,7 +100,7 @@ extension SubscriptionMapping {
         case nil where item.isTakenAway, .revoked?: return [revoked]
         case .purchased?: return [began, expired]
         // Paid, and ended since.
-        case .renewed? where item.isRenewalOrder && !item.isChargeKnown: return [renewed(.unknown), expired]
+        case .renewed? where item.isRenewalOrder: return [renewed(.unknown), expired]
         default: return [expired]
         }
     }
@@ -113,7 +113,7 @@ extension SubscriptionMapping {
             return hasEnded ? [expired] : []
         }
         var drafts: [EventDraft] = []
-        if item.start != nil, !item.isChargeKnown {
+        if item.start != nil {
             if item.isRenewalOrder, !item.isContinued {
                 drafts.append(renewed(.unknown))
             } else if item.isMain || item.item.replacement?.mode != .keepExisting {
@@ -129,7 +129,7 @@ extension SubscriptionMapping {
     }
 
     private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {
-        item.isRenewalOrder && !item.isOrderKnown ? [renewed(cause)] : []
+        item.isRenewalOrder ? [renewed(cause)] : []
     }
 
     /// An item whose time is over in a purchase that continues.

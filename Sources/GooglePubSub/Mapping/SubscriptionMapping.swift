@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 
 // MARK: A new token
 
@@ -150,25 +150,8 @@ extension SubscriptionMapping {
         )
     }
 
-    var recoveryCause: LifecycleEvent.Renewed.Cause {
-        switch item.prior?.snapshot(at: item.eventTime).status {
-        case .paused?: .resumption
-        case .billingRetry?: .recovery(from: .hold)
-        case .grace?: .recovery(from: .grace)
-        default: .recovery(from: .unknown)
-        }
-    }
-
-    /// A charge in grace is reported as a renewal, too.
-    var renewalCause: LifecycleEvent.Renewed.Cause {
-        if item.isSuccessor { return .planChange }
-        switch item.prior?.snapshot(at: item.eventTime).status {
-        case .grace?: return .recovery(from: .grace)
-        case .billingRetry?: return .recovery(from: .hold)
-        case .paused?: return .resumption
-        default: return .scheduled
-        }
-    }
+    /// A charge in grace is reported as a renewal, too: the state knows that.
+    var renewalCause: LifecycleEvent.Renewed.Cause { item.isSuccessor ? .planChange : .scheduled }
 
     var addOnsChanged: EventDraft {
         EventDraft(
@@ -235,13 +218,13 @@ extension SubscriptionMapping {
     }
 
     var extended: EventDraft? {
-        guard let end = item.item.expiryTime, item.priorEnd != end else { return nil }
+        guard let end = item.item.expiryTime else { return nil }
         return EventDraft(
             id: item.transaction.map {
                 .extended(item.lineage, transaction: $0, product: item.productName, to: end)
             }
                 ?? notified("extended", String(end.millisecondsSince1970)),
-            event: .extended(.init(from: item.priorEnd, to: end, reason: .deferral))
+            event: .extended(.init(to: end, reason: .deferral))
         )
     }
 

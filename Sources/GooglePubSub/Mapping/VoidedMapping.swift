@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 // A voided purchase names an order: money, and for a subscription perhaps money of a past period. The purchase shows

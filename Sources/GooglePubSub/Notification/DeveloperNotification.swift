@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 package import WireJSON
 
 /// A real-time developer notification, the message that Google Play publishes (RTDN reference,

@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 /// A message from Google Play that is proven to have come through our subscription, decoded.
 ///

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 package import WireJSON
 
 /// An order as the Play Developer API gives it (`orders.get`): the only source of the charge, its tax, and its refunds.

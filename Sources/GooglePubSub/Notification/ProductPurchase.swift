@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 package import WireJSON
 
 /// A purchase of one-time products as the Play Developer API gives it (`ProductPurchaseV2`).

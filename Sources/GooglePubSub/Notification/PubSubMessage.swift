@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 /// A Pub/Sub message with its envelope, in either form (Pub/Sub API, `PubsubMessage`).
 public struct PubSubMessage: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 
 /// The reference by which Google Play knows a purchase.

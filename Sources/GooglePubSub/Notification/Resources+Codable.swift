@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 // The resource crosses a queue as received. Both ends read it, so both see every member, known or not. Resources hold
 // personal data: printing them shows only their length.

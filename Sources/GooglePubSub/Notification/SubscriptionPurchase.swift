@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 package import WireJSON
 
 /// A subscription purchase as the Play Developer API gives it (`SubscriptionPurchaseV2`).

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 package import WireJSON
 
 /// One row of the Play Developer API's list of voided purchases (`purchases.voidedpurchases.list`).

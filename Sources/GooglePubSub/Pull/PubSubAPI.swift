@@ -1,5 +1,5 @@
 import HTTPTransport
-import Normalizer
+import LifecycleEvents
 import WireJSON
 
 /// The three requests of pulling (Pub/Sub API v1, `projects.subscriptions`).

@@ -1,5 +1,5 @@
 public import HTTPTransport
-import Normalizer
+import LifecycleEvents
 
 extension PullWorker {
     /// From where, how much at a time, and how long messages are pulled.

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import HTTPTransport
-public import Normalizer
+public import LifecycleEvents
 import Synchronization
 
 /// Pulls messages from a Pub/Sub subscription, hands them over, and extends their deadlines until they are handled.

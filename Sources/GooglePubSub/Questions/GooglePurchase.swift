@@ -1,4 +1,4 @@
-public import Normalizer
+public import LifecycleEvents
 
 /// A purchase that the host asked about by its token, with everything that Google Play answered, so that mapping needs no
 /// network.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 extension GooglePlayAdapter: LineageQuestions {
     /// A quarter of the 3000 questions a minute that an app may ask.

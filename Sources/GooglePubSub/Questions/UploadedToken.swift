@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 import SignatureCore
 
 extension GooglePlayAdapter {

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import Normalizer
+public import LifecycleEvents
 
 /// The purchases that Google Play has voided, for a backfill (`purchases.voidedpurchases.list`): refunds and chargebacks whose notification was
 /// lost, or never sent, as of one-time purchases before those notifications were switched on.
