@@ -31,16 +31,6 @@ public struct RevenueCatClient: Sendable {
         case unknown
     }
 
-    /// The outcome of a purchase that was sent to RevenueCat.
-    public enum Submission: Hashable, Sendable {
-        /// It counts for the customer, who now has these subscriptions.
-        case recorded([RevenueCatSubscription])
-        /// It belongs to another customer and stays there. Nothing changed for either, and no webhook will come.
-        case ownedByAnotherAccount
-        /// RevenueCat refused it for another reason.
-        case refused(RevenueCatAPIError)
-    }
-
     /// Which version of the API to use.
     public let api: API
     /// How long one request may take.
@@ -162,56 +152,6 @@ public struct RevenueCatClient: Sendable {
         return try read(response.body) { (body) throws(JSONError) in
             try ObjectReader(parsing: body).optionalString("store_identifier")
         }
-    }
-
-    /// Sends a purchase that a client or a store gave us to RevenueCat (`POST /v1/receipts`).
-    ///
-    /// - Parameters:
-    ///   - token: the receipt, purchase token or Stripe subscription.
-    ///   - product: the product; required for Google Play.
-    ///   - customer: the customer that it is for.
-    ///   - platform: RevenueCat's `X-Platform`: `ios`, `android`, `stripe`, …
-    /// - Throws: `DeliveryError` with `unavailable` if there is no usable answer.
-    public func submit(
-        token: SecretBytes,
-        product: String? = nil,
-        customer: String,
-        platform: String
-    ) async throws(DeliveryError) -> Submission {
-        struct Body: Encodable {
-            var app_user_id: String
-            var fetch_token: String
-            var product_id: String?
-        }
-        let body = Body(
-            app_user_id: customer,
-            fetch_token: String(decoding: token.bytes, as: UTF8.self),
-            product_id: product
-        )
-        let response = try await send {
-            () throws(HTTPTransportError) in
-            guard let bytes = try? CanonicalJSON.bytes(body) else {
-                throw HTTPTransportError(.invalidRequest, "receipt cannot be written")
-            }
-            let url = try HTTPSURL(host: Self.host, path: ["v1", "receipts"])
-            var request = try HTTPTransportRequest(.post, url, body: bytes, timeout: timeout)
-            try request.setHeader("Content-Type", to: "application/json")
-            try request.setHeader("X-Platform", to: platform)
-            return request
-        }
-        if response.isSuccess {
-            return .recorded(
-                try read(response.body) { (body) throws(JSONError) in
-                    try RevenueCatSubscription.subscriber(body)
-                }
-            )
-        }
-        let error = RevenueCatAPIError(status: response.status, body: response.body)
-        if error.code == .ownedByAnotherAccount { return .ownedByAnotherAccount }
-        guard error.isStated, !error.isRetryable, response.status != 401, response.status != 403 else {
-            throw Self.unavailable(error)
-        }
-        return .refused(error)
     }
 
     // MARK: For webhooks
@@ -361,8 +301,7 @@ public struct RevenueCatClient: Sendable {
             switch outcome {
             case .success(let response):
                 let error = RevenueCatAPIError(status: response.status, body: response.body)
-                guard !response.isSuccess, error.isRetryable else { return .stop }
-                return request.isIdempotent || response.status == 429 ? .retry : .stop
+                return !response.isSuccess && error.isRetryable ? .retry : .stop
             case .failure:
                 return RetryPolicy.standardVerdict(for: request, outcome)
             }
