@@ -70,7 +70,6 @@ struct TestClockTests {
         #expect(appliedEvents.map(\.event.kind) == [.started, .renewed])
         #expect(appliedEvents.map(\.disposition) == [.applied, .applied])
         #expect(appliedEvents.map(\.nextCheckAt) == [nil, nil])
-        #expect(appliedEvents.allSatisfy { RenewalCheck($0) == nil })
     }
 
     @Test("a collection that goes on within a period is no beginning of it", arguments: clocks)

@@ -178,35 +178,6 @@ extension RevenueCatSubscription {
     /// The product as periods name it: with its base plan, if Google Play has one.
     static func name(_ product: PurchasedProduct) -> ProductID { product.id.under(product.basePlan) }
 
-    /// The state, in this snapshot, of a renewal that a webhook announced.
-    ///
-    /// Stores charge up to a day ahead, and RevenueCat shows the old period until the new one begins. A period that is
-    /// paid beyond its own end (`has_already_renewed`) is paid ahead.
-    ///
-    /// - Parameters:
-    ///   - check: the look-up that was planned.
-    ///   - known: the period that was current before the announcement.
-    ///   - product: the store's product id, if the snapshot does not name it.
-    ///   - date: when it was asked for.
-    /// - Returns: the state of the renewal; nil if access ended or the money was refunded, so that there is nothing to
-    ///   wait for.
-    public func outcome(
-        of check: RenewalCheck,
-        known: Fact.Period?,
-        product: ProductID? = nil,
-        at date: Date
-    ) -> RenewalCheck.Outcome? {
-        if refundedAt != nil { return nil }
-        guard let period else { return givesAccess == false ? nil : .notYet(check) }
-        if givesAccess == false, date < check.period.start { return nil }
-        return check.outcome(
-            observing: ServicePeriod(start: period.start, end: paidUntil ?? period.end),
-            product: self.product.map(Self.name) ?? product ?? check.product,
-            known: known,
-            at: date
-        )
-    }
-
     /// The facts as a statement about a lineage, to apply to its state.
     ///
     /// The snapshot does not name the lineage: take that of the webhook or purchase that led to it.
