@@ -216,7 +216,6 @@ struct ProductsChanges {
                 default: nil
                 }
             #expect(change == expected, "\(old) to \(new)")
-            #expect(change?.isRefundExpected == expected.map { $0.timing == .immediate })
         }
     }
 
@@ -237,49 +236,6 @@ struct ProductsChanges {
         #expect(Self.catalog.appStoreChange(from: "1.1", to: "other") == nil)
         #expect(Self.catalog.appStoreChange(from: "1.1", to: "nothing") == nil)
         #expect(Self.catalog.appStoreChange(from: "1.1", to: "1.1") == nil)
-    }
-
-    @Test(
-        "Play: the replacement mode decides when",
-        arguments: [
-            (PlayReplacementMode.withTimeProration, LifecycleEvent.ProductChange.Proration.timeCredit, true),
-            (.chargeProratedPrice, .proratedCharge, true), (.withoutProration, .none, true),
-            (.chargeFullPrice, .fullCharge, true), (.deferred, .deferred, false),
-        ]
-    )
-    func play(mode: PlayReplacementMode, proration: LifecycleEvent.ProductChange.Proration, isImmediate: Bool) {
-        for (old, new, direction) in [
-            ("2.1" as ProductID, "1.1" as ProductID, LifecycleEvent.ProductChange.Direction.upgrade),
-            ("1.1", "2.1", .downgrade),
-            ("1.1", "1.2", .crossgrade),
-        ] {
-            #expect(
-                Self.catalog.playChange(from: old, to: new, mode: mode)
-                    == .init(
-                        direction: direction,
-                        timing: isImmediate ? .immediate : .atPeriodEnd,
-                        proration: proration
-                    )
-            )
-        }
-        #expect(Self.catalog.playChange(from: "2.1", to: "1.1", mode: "NEW_MODE") == nil)
-    }
-
-    @Test("Stripe: a schedule waits, an update does not")
-    func stripe() {
-        let catalog = Self.catalog
-        #expect(
-            catalog.stripeChange(from: "2.1", to: "1.1", isScheduled: false, prorates: true)
-                == .init(direction: .upgrade, timing: .immediate, proration: .proratedCharge)
-        )
-        #expect(
-            catalog.stripeChange(from: "2.1", to: "1.1", isScheduled: false, prorates: false)?.proration
-                == LifecycleEvent.ProductChange.Proration.none
-        )
-        #expect(
-            catalog.stripeChange(from: "1.1", to: "2.1", isScheduled: true, prorates: true)
-                == .init(direction: .downgrade, timing: .atPeriodEnd, proration: .deferred)
-        )
     }
 
     @Test("a catalogue survives being written and read")
