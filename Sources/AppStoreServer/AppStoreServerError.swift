@@ -63,11 +63,6 @@ public struct AppStoreServerError: Error, Sendable {
 
     /// True if the same request can succeed later without a change.
     public var isRetryable: Bool { code == .rateLimited || code == .unavailable }
-
-    /// The error as the outcome of a delivery: `unavailable`, so that the provider, or you, try again.
-    public var deliveryError: DeliveryError {
-        DeliveryError(.unavailable, "App Store Server API: \(self)", isAuthentic: true, underlying: self)
-    }
 }
 
 extension AppStoreServerError: CustomStringConvertible {

@@ -59,7 +59,6 @@ import Testing
         #expect(error?.status == outcome.status)
         #expect(error?.description.contains("secret") == false)
         #expect(world.transport.requests.count == outcome.attempts)
-        #expect(error?.deliveryError.code == .unavailable)
     }
 
     @Test("that change something are not repeated where Apple may have acted on them")
