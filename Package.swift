@@ -183,8 +183,8 @@ let package = Package(
         .target(
             name: "StoryReceiving",
             dependencies: adapterTargets + [
-                "AppStoreServer", "ConformanceVectors", "HTTPTransport", "Normalizer", "NotificationSimulator",
-                "ReceiverConfiguration", "SignatureCore", "WireJSON",
+                "AppStoreServer", "ConformanceVectors", "HTTPTransport", "Normalizer", "NormalizerTesting",
+                "NotificationSimulator", "ReceiverConfiguration", "SignatureCore", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -269,7 +269,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NormalizerTests",
-            dependencies: ["LifecycleEvents", "Normalizer", "SchemaSupport", "WireJSON"],
+            dependencies: ["LifecycleEvents", "Normalizer", "NormalizerTesting", "SchemaSupport", "WireJSON"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -343,7 +343,7 @@ let package = Package(
         .testTarget(
             name: "ChannelIdentityTests",
             dependencies: [
-                "AppleJWS", "ConformanceVectors", "GooglePubSub", "HTTPTransport", "Normalizer",
+                "AppleJWS", "ConformanceVectors", "GooglePubSub", "HTTPTransport", "Normalizer", "NormalizerTesting",
                 "NotificationSimulator", "RevenueCatEvents", "ShadowComparison", "SignatureCore", "SignatureIssuing",
                 "VectorGenerator",
             ],

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import ConformanceVectors
 package import FoundationEssentials
 package import Normalizer
@@ -72,7 +73,7 @@ package struct Chaos: Sendable {
     ///
     /// - Throws: ``Difference``; `DeliveryError` if the adapter refuses a delivery.
     package func run(rounds: Int, seed: UInt64) async throws {
-        var generator = SplitMix64(state: seed)
+        var generator = SeededGenerator(seed: seed)
         for round in 0..<rounds {
             let order = round == 0 ? Array(receiver.notifications.indices.reversed()) : disturbed(&generator)
             for lookup in lookups { try await check(order, lookup, round: round + 1) }
@@ -132,7 +133,7 @@ package struct Chaos: Sendable {
 
     // MARK: Disturbances
 
-    private func disturbed(_ generator: inout SplitMix64) -> [Int] {
+    private func disturbed(_ generator: inout SeededGenerator) -> [Int] {
         var order = Array(receiver.notifications.indices)
         switch generator.next(below: 4) {
         case 0: order.shuffle(using: &generator)
@@ -219,19 +220,6 @@ package struct Chaos: Sendable {
     }
 }
 
-/// A small generator that gives the same numbers for the same seed everywhere.
-package struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    package init(state: UInt64) { self.state = state }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func next(below bound: UInt64) -> UInt64 { next() % max(1, bound) }
+extension SeededGenerator {
+    fileprivate mutating func next(below bound: UInt64) -> UInt64 { next() % max(1, bound) }
 }

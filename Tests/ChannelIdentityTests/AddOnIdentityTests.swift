@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import Normalizer
 import NotificationSimulator
@@ -116,7 +117,7 @@ struct AddOnIdentityTests {
         #expect(comparison.differing.isEmpty, "\(comparison.differing)")
         #expect(comparison.onlyFirst.isEmpty && comparison.onlySecond.isEmpty)
         // In any order and mix, each fact acts once, and each item pays out once a period.
-        var generator = SplitMix(state: 5)
+        var generator = SeededGenerator(seed: 5)
         let together = channels.google + channels.relayed
         let ordered = [
             together, channels.relayed + channels.google, channels.steps.flatMap { $0.google + $0.relayed },

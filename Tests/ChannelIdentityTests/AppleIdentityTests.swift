@@ -1,3 +1,4 @@
+import NormalizerTesting
 import AppleJWS
 import FoundationEssentials
 import NotificationSimulator
@@ -108,7 +109,7 @@ struct AppleIdentityTests {
         let alone = Backend(posted)
         #expect(Set(expected.acts.map(\.id)) == Set(alone.acts.map(\.id)))
         #expect(expected.acts.count == alone.acts.count)
-        var generator = SplitMix(state: 5)
+        var generator = SeededGenerator(seed: 5)
         for _ in 0..<20 {
             let backend = Backend(all.shuffled(using: &generator))
             #expect(backend.ledger == expected.ledger)

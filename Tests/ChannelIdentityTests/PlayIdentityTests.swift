@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import Normalizer
 import NotificationSimulator
@@ -124,7 +125,7 @@ struct PlayIdentityTests {
                 echoes.insert(event.id)
             }
         }
-        var generator = SplitMix(state: 11)
+        var generator = SeededGenerator(seed: 11)
         for round in 0..<20 {
             var delivered = channels.google + channels.relayed
             delivered.removeAll { _ in Int.random(in: 0..<4, using: &generator) == 0 }
@@ -151,7 +152,7 @@ struct PlayIdentityTests {
         let facts = Set(channels.google.filter(\.isShared).map(\.id))
         let periods = Set(all.flatMap(\.facts).compactMap(\.paidOrder)).count
         #expect(expected.payouts == periods)
-        var generator = SplitMix(state: 29)
+        var generator = SeededGenerator(seed: 29)
         for round in 0..<60 {
             let backend = Backend(all.shuffled(using: &generator))
             #expect(backend.ledger == expected.ledger, "round \(round)")
@@ -255,18 +256,5 @@ struct PlayIdentityTests {
 extension Fact {
     fileprivate var paidOrder: TransactionID? {
         if case .period(let period) = self, !period.isProvisional { period.transaction } else { nil }
-    }
-}
-
-/// The same numbers every time.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 @testable import LifecycleEvents
 import Normalizer
@@ -19,7 +20,7 @@ struct CanonicalJSONTests {
 
     @Test("Any tree of values has the octets that Foundation gives it")
     func trees() throws {
-        var random = SplitMix64(seed: 1)
+        var random = SeededGenerator(seed: 1)
         for _ in 0..<500 {
             let tree = Tree(depth: 4, &random)
             try expectSame(tree)
@@ -94,8 +95,8 @@ struct CanonicalJSONTests {
 private indirect enum Tree: Codable, Hashable {
     case null, bool(Bool), number(Int64), text(String), list([Tree]), object([String: Tree])
 
-    init(depth: Int, _ random: inout SplitMix64) {
-        func text(_ random: inout SplitMix64) -> String {
+    init(depth: Int, _ random: inout SeededGenerator) {
+        func text(_ random: inout SeededGenerator) -> String {
             let letters = Array("ab_AB1\"\\/\n\u{0}\u{1F}\u{7F}\u{301}é\u{E9}\u{65}ﬁ€😀\u{2028}")
             let count = Int.random(in: 0...8, using: &random)
             return String((0..<count).compactMap { _ in letters.randomElement(using: &random) })

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import LifecycleEvents
 import Testing
@@ -51,7 +52,7 @@ struct CreditPropertyTests {
     }
 
     /// The deliveries of a life: some are lost, some are of another name of the purchase, and a relay tells of some besides.
-    private static func deliveries(_ life: GeneratedCreditLife, _ random: inout SplitMix64) -> [StoreStatement] {
+    private static func deliveries(_ life: GeneratedCreditLife, _ random: inout SeededGenerator) -> [StoreStatement] {
         let other = SubscriptionID(store: life.store, environment: .production, id: "10")
         guard var link = life.statements.first else { return [] }
         link.facts = [.link(other)]
@@ -77,7 +78,7 @@ struct CreditPropertyTests {
         seed: UInt64,
         _ read: ([StoreStatement]) -> Reading
     ) -> (expected: Reading, actual: Reading)? {
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let statements = deliveries(life, &random)
         let expected = read(statements)
         for _ in 0..<4 {
@@ -133,7 +134,7 @@ struct CreditPropertyTests {
     func names() {
         for seed in UInt64(1)...500 {
             let life = GeneratedCreditLife(seed: seed)
-            var (ledger, random) = (AccountLedger(), SplitMix64(seed: seed))
+            var (ledger, random) = (AccountLedger(), SeededGenerator(seed: seed))
             let other = SubscriptionID(store: life.store, environment: .production, id: "10")
             for statement in life.statements {
                 var statement = statement

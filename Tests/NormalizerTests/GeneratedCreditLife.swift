@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import LifecycleEvents
 import Normalizer
@@ -207,7 +208,7 @@ struct GeneratedCreditLife: Codable {
 extension GeneratedCreditLife {
     /// - Parameter isPaid: whether all that is given is paid for, in one currency, and by the period.
     init(seed: UInt64, isPaid: Bool = false) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let currency = isPaid || Bool.random(using: &random) ? "USD" : "EUR"
         policy = CreditPolicy(
             [
@@ -321,7 +322,7 @@ extension GeneratedCreditLife {
 
     /// Changes products within periods that nothing else cuts short, and refunds some of that.
     private mutating func change(in currency: String, seed: UInt64) {
-        var random = SplitMix64(seed: ~seed)
+        var random = SeededGenerator(seed: ~seed)
         for (index, period) in periods.enumerated() where period.trial != true && period.product != "year" {
             let stops =
                 ends.filter { $0.period == period.name }.map(\.at)
@@ -360,7 +361,7 @@ extension GeneratedCreditLife {
         before: Paid?,
         in currency: String,
         isPaid: Bool,
-        using random: inout SplitMix64
+        using random: inout SeededGenerator
     ) -> (Paid, Int64)? {
         guard let (_, cents, days) = Self.products.first(where: { $0.name == product }) else { return nil }
         var paid = Paid(name: "t\(name)", product: product, start: start, end: start + days * Self.day)

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import Testing
 
@@ -15,7 +16,7 @@ struct LongHistoryTests {
     /// Some hundred days, each paid for by itself. A few have names that the stories use. A few, or nearly all, ended before their
     /// time, and some of these ends name another start or transaction than their period's.
     private func history(seed: UInt64, count: Int64? = nil) -> SubscriptionState {
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let endsOneOf = seed % 2000 == 0 ? 12 : 1
         var state = SubscriptionState(Self.lineage)
         let count = count ?? Int64.random(in: 150...350, using: &random)

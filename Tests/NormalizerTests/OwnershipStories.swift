@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import Testing
 
@@ -435,7 +436,7 @@ struct OwnershipStories {
     @Test("an account's purchases are found among others as they are by looking at all")
     func foundAmongOthers() {
         for seed in 0..<400 as Range<UInt64> {
-            var random = SplitMix64(seed: ~seed)
+            var random = SeededGenerator(seed: ~seed)
             let stories = (0..<3).flatMap { RandomStory(seed: seed &* 3 &+ $0).events }
             var ledger = AccountLedger()
             for event in stories {

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import Testing
 
@@ -149,7 +150,7 @@ struct ProductsCredits {
         private(set) var subscription: Int64 = 0
         private(set) var bought: Int64 = 0
 
-        init(using random: inout SplitMix64) {
+        init(using random: inout SeededGenerator) {
             func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
             var (start, isRenewal) = (0.0, false)
             var refunded: (product: ProductID, until: Double) = ("", 0)

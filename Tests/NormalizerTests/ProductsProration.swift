@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import Testing
 
@@ -137,7 +138,7 @@ struct ProductsProration {
 
     @Test("100 000 random shares lie within 0…1 and are exact")
     func bounds() throws {
-        var random = SplitMix64(seed: 16)
+        var random = SeededGenerator(seed: 16)
         for _ in 0..<100_000 {
             let start = Int64.random(in: 0...4_000_000_000_000, using: &random)
             let length = Int64.random(in: 1...40_000_000_000, using: &random)

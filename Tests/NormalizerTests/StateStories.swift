@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import Testing
 
@@ -301,26 +302,11 @@ struct StateStories {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 extension [NormalizedEvent] {
     /// Every permutation of up to six events, 200 shuffles of more; each followed by all events once more in another
     /// order.
     func orders(seed: UInt64, shuffles: Int = 200) -> [[NormalizedEvent]] {
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let orders = count <= 6 ? permutations : (0..<shuffles).map { _ in shuffled(using: &random) }
         return orders.map { $0 + shuffled(using: &random) }
     }

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
@@ -112,7 +113,7 @@ struct RefundTests {
     @Test("in any order at all, one state comes of it, nothing acts twice, and the credits are there")
     func shuffled() {
         let expected = Host(apple + relayed, policy).ledger
-        var generator = SplitMix(state: 3)
+        var generator = SeededGenerator(seed: 3)
         for _ in 0..<300 {
             let host = Host((apple + relayed + apple).shuffled(using: &generator), policy)
             #expect(host.ledger == expected)

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import ConformanceVectors
 import FoundationEssentials
 import Normalizer
@@ -31,7 +32,7 @@ struct RobustnessTests {
             "null", "0", "-1", "1e400", "\"\"", "\"\\u0000\"", "[]", "{}", "true", "9223372036854775808", ",",
         ]
         .map { Array($0.utf8) }
-        var generator = SplitMix(state: 5)
+        var generator = SeededGenerator(seed: 5)
         for round in 0..<4000 {
             var body = bodies[round % bodies.count]
             for _ in 0..<Int.random(in: 1...3, using: &generator) {

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import AppleJWS
 import FoundationEssentials
 import NotificationSimulator
@@ -227,7 +228,7 @@ struct TwoChannelTests {
         let all = channels.apple + channels.relayed
         let expected = Self.acts(on: all).ledger
         let once = Self.facts(channels.apple)
-        var generator = SplitMix(state: 17)
+        var generator = SeededGenerator(seed: 17)
         for _ in 0..<50 {
             let (acts, ledger) = Self.acts(on: all.shuffled(using: &generator))
             #expect(ledger == expected)
@@ -247,18 +248,5 @@ struct TwoChannelTests {
             #expect(relayed.access(at: time).isGranted == apple.access(at: time).isGranted, "hour \(hour)")
             #expect(both.access(at: time).isGranted == apple.access(at: time).isGranted, "hour \(hour), both")
         }
-    }
-}
-
-/// The same numbers every time.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

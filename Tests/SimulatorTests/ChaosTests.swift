@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import Normalizer
 import NotificationSimulator
@@ -62,10 +63,10 @@ struct ChaosTests {
 
     @Test("the same seed gives the same orders")
     func deterministic() {
-        var first = SplitMix64(state: 7)
-        var second = SplitMix64(state: 7)
+        var first = SeededGenerator(seed: 7)
+        var second = SeededGenerator(seed: 7)
         #expect((0..<9).map { _ in first.next() } == (0..<9).map { _ in second.next() })
-        var other = SplitMix64(state: 8)
+        var other = SeededGenerator(seed: 8)
         #expect(first.next() != other.next())
     }
 }

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import NotificationSimulator
 import Normalizer
@@ -14,7 +15,7 @@ struct LossTests {
     /// one, and either none or a few.
     private static func losses(of story: CustomerStory, _ count: Int) -> [(LossyHost.Loss, lost: Set<Int>)] {
         let all = Set(0..<count)
-        var generator = SplitMix64(state: UInt64(story.id.utf8.count))
+        var generator = SeededGenerator(seed: UInt64(story.id.utf8.count))
         let random = (0..<3).map { _ in (LossyHost.Loss.some, lost: all.filter { _ in generator.next() % 2 == 0 }) }
         let single = all.map { (LossyHost.Loss.one, lost: Set([$0])) }
         let others = [(LossyHost.Loss.none, lost: Set<Int>())] + random

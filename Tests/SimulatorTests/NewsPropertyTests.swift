@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import NotificationSimulator
 import StoryReceiving
@@ -79,7 +80,7 @@ struct NewsPropertyTests {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             let results = playback.taken.map(\.result)
-            var generator = SplitMix64(state: 20_260_105)
+            var generator = SeededGenerator(seed: 20_260_105)
             for round in 0..<Self.rounds {
                 var delivered = results
                 if round > 0 { delivered.removeAll { _ in Int.random(in: 0..<4, using: &generator) == 0 } }

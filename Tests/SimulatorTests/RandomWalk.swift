@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import Normalizer
 import NotificationSimulator
@@ -18,7 +19,7 @@ struct RandomWalk {
     /// True if it also has the acts of few customers.
     private let isRare: Bool
 
-    private var random: SplitMix64
+    private var random: SeededGenerator
     private var truth = Truth()
     private var now: Int64
     private var steps: [CustomerStory.Step] = []
@@ -32,7 +33,7 @@ struct RandomWalk {
         self.provider = provider
         self.seed = seed
         self.isRare = isRare
-        random = SplitMix64(state: seed &* 7919)
+        random = SeededGenerator(seed: seed &* 7919)
         // 2026-01-31T10:00:00Z, so that months end early; Stripe knows seconds.
         start = 1_769_853_600_000 + (provider == .stripe ? 0 : 123)
         now = start

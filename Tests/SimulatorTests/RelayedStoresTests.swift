@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import Normalizer
 import NotificationSimulator
@@ -55,7 +56,7 @@ struct RelayedStoresTests {
     /// All orders of few, and some of many, with repetitions.
     private static func orders(of count: Int) -> [[Int]] {
         guard count > 4 else { return permutations(Array(0..<count)) }
-        var random = SplitMix64(state: UInt64(count))
+        var random = SeededGenerator(seed: UInt64(count))
         return [Array(0..<count), Array((0..<count).reversed())]
             + (0..<orders).map { _ in
                 (Array(0..<count) + [Int.random(in: 0..<count, using: &random)]).shuffled(using: &random)

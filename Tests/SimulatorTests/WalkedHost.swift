@@ -1,3 +1,4 @@
+import NormalizerTesting
 import Foundation
 import Normalizer
 import NotificationSimulator
@@ -126,7 +127,7 @@ struct WalkedHost {
     static func lateDifference(_ walk: RandomWalk, _ simulator: any StorySimulator) async throws -> String? {
         let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
         var host = WalkedHost(walk)
-        var random = SplitMix64(state: walk.seed &* 31)
+        var random = SeededGenerator(seed: walk.seed &* 31)
         var late: [(due: Int, taken: StoryPlayback.Taken)] = []
         var log = ""
         for (step, truth) in walk.truths.enumerated() {
@@ -160,7 +161,7 @@ struct WalkedHost {
     /// Everything has arrived, in any order and some of it twice: asked for a time that is past, the answer is what was so then.
     static func hindsightDifference(_ walk: RandomWalk, _ simulator: any StorySimulator) async throws -> String? {
         let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
-        var random = SplitMix64(state: walk.seed &* 61)
+        var random = SeededGenerator(seed: walk.seed &* 61)
         for isInOrder in [true, false] {
             var host = WalkedHost(walk)
             var arrived = playback.taken
@@ -205,7 +206,8 @@ struct WalkedHost {
     }
 
     /// Looks at what a provider has by one of its notifications: takes in what that comes to.
-    typealias Look = (_ host: inout WalkedHost, StoryPlayback, _ index: Int, Date, inout SplitMix64) async throws ->
+    typealias Look = (_ host: inout WalkedHost, StoryPlayback, _ index: Int, Date, inout SeededGenerator) async throws
+        ->
         Void
 
     /// The host asks the provider about everything that was bought.
@@ -214,7 +216,7 @@ struct WalkedHost {
         _ playback: StoryPlayback,
         upTo index: Int,
         at time: Date,
-        using _: inout SplitMix64
+        using _: inout SeededGenerator
     ) async throws {
         for result in try await playback.receiver.ask(upTo: index, at: time) { host.take(result) }
     }
@@ -274,7 +276,7 @@ struct WalkedHost {
     ) async throws -> String? {
         let playback = try await StoryPlayback(walk.story, by: simulator, from: Date(millisecondsSince1970: walk.start))
         var (host, listener) = (WalkedHost(walk), WalkedHost(walk))
-        var random = SplitMix64(state: walk.seed)
+        var random = SeededGenerator(seed: walk.seed)
         for (step, truth) in walk.truths.enumerated() {
             let time = walk.times[step]
             let known = playback.taken.prefix { $0.notification.step < step }.count
@@ -318,7 +320,7 @@ struct WalkedHost {
         let stated = try await StoryPlayback(walk.story, by: store, from: start).taken
         let relayed = try await StoryPlayback(walk.story, by: relay, from: start).taken
         var host = WalkedHost(walk)
-        var random = SplitMix64(state: walk.seed)
+        var random = SeededGenerator(seed: walk.seed)
         var late: [(due: Int, taken: [StoryPlayback.Taken])] = []
         for (step, truth) in walk.truths.enumerated() {
             let first = stated.filter { $0.notification.step == step }

@@ -33,7 +33,7 @@ struct HostileTests {
 
     @Test("any octets, unsigned, are refused", .timeLimit(.minutes(5)))
     func anyOctets() throws {
-        var generator = SeededGenerator(7)
+        var generator = SeededGenerator(seed: 7)
         let adapter = try adapter()
         for length in 0..<400 {
             let body = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -48,7 +48,7 @@ struct HostileTests {
 
     @Test("any octets, signed, are refused or kept", .timeLimit(.minutes(5)))
     func signedOctets() throws {
-        var generator = SeededGenerator(8)
+        var generator = SeededGenerator(seed: 8)
         let simulator = simulator()
         let adapter = try adapter()
         for length in 0..<200 {

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
@@ -94,7 +95,7 @@ struct OneSecondStoryTests {
     @Test("come to what they come to when they are seconds apart, after each act and in any order", arguments: versions)
     func sameAsApart(_ version: StripeSimulator.Version) throws {
         #expect(Self.stories.count > 20)
-        var generator = SeededGenerator(20_261_125)
+        var generator = SeededGenerator(seed: 20_261_125)
         let adapter = try policed { $0.refundSource = .refunds }
         for story in Self.stories {
             guard let notifications = Self.notifications(story, version) else { continue }

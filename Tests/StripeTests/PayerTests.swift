@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
@@ -42,7 +43,7 @@ struct PayerTests {
     /// All orders of a few, and some of many.
     private static func orders(_ deliveries: [Taken]) -> [[Taken]] {
         guard deliveries.count > 5 else { return RareFlowTests.permutations(deliveries) }
-        var random = SeededGenerator(7)
+        var random = SeededGenerator(seed: 7)
         return [deliveries, deliveries.reversed()] + (0..<100).map { _ in deliveries.shuffled(using: &random) }
     }
 

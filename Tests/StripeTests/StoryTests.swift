@@ -1,3 +1,4 @@
+import NormalizerTesting
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
@@ -90,7 +91,7 @@ struct StoryTests {
         let statements = try Self.results(version).flatMap(\.statements)
         let expected = try Self.state(statements)
         #expect(try Self.state(statements.reversed()) == expected)
-        var generator = SeededGenerator(20_260_105)
+        var generator = SeededGenerator(seed: 20_260_105)
         for _ in 0..<50 {
             let shuffled = (statements + statements).shuffled(using: &generator)
             #expect(try Self.state(shuffled) == expected)
