@@ -56,7 +56,7 @@ enum DeliveryFuzzing {
                 let isOfAnother =
                     vector.provider == .apple
                     && [.untrusted, .stale, .misdirected, .malformed].contains(error.code)
-                // Nobody vouches for what an app uploads of Google Play's, and for what Stripe is asked about.
+                // Nothing proves what an app uploads of Google Play's, or what Stripe is asked about.
                 let isUpload = ["upload", "question"].contains(kind(vector))
                 try promise(
                     error.isAuthentic != isUpload || error.code == .unavailable || isOfAnother,

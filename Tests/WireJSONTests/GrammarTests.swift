@@ -10,7 +10,7 @@ import WireJSON
         #expect(!ReferenceGrammar.accepts(refused.document.bytes))
     }
 
-    /// Nobody will read the member, and the document is refused for it all the same.
+    /// The member is never read, and the document is refused for it all the same.
     @Test(arguments: refusedDocuments.filter { $0.reason != .byteOrderMark && $0.reason != .unexpectedEnd })
     func refusesInAMemberNobodyReads(_ refused: Refusal) {
         let bytes = Array(#"{"unread":"#.utf8) + refused.document.bytes + Array(#","id":1}"#.utf8)

@@ -5,7 +5,7 @@ import Synchronization
 public enum RequestPriority: Sendable, Hashable {
     /// A customer or a notification waits for the answer.
     case live
-    /// Nobody waits: backfill, reconciliation, imports. Such requests leave a fifth of Apple's rate to live ones.
+    /// No customer waits: backfill, reconciliation, imports. Such requests leave a fifth of Apple's rate to live ones.
     case background
 }
 

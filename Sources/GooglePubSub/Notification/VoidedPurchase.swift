@@ -52,9 +52,9 @@ public struct VoidedPurchase: Sendable, Hashable {
         public static let defective: Reason = 3
         /// It was bought by accident.
         public static let accidental: Reason = 4
-        /// Somebody else paid with the customer's means.
+        /// Another person paid with the customer's means.
         public static let fraud: Reason = 5
-        /// Somebody close to the customer did.
+        /// A person close to the customer did.
         public static let friendlyFraud: Reason = 6
         /// The customer's bank took it back.
         public static let chargeback: Reason = 7

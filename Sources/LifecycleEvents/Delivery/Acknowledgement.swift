@@ -33,7 +33,7 @@ public struct Acknowledgement: Hashable, Sendable {
         let error: DeliveryError
         code = if case .failure(let failure) = outcome { failure.code } else { nil }
         switch outcome {
-        // Nobody asked the provider, or it keeps nothing to answer from: the delivery is all there is of the event.
+        // The provider was not asked, or keeps nothing to answer from: the delivery is all there is of the event.
         case .success(let result) where [.needsLookup, .purchaseGone].contains(result.noChange?.reason):
             (decision, status) = (.acceptAndQuarantine, 200)
             return

@@ -5,7 +5,7 @@ package struct SignatureHeader: Sendable {
     private let name: String
     private let signature: TimestampedSignature
 
-    /// Seconds since 1970. Nobody vouches for them before ``prove(_:with:)`` returns.
+    /// Seconds since 1970. Not proven before ``prove(_:with:)`` returns.
     package var timestamp: Int64 { signature.timestamp }
 
     /// Reads the header under a name. Several fields are read as if a proxy had joined them (RFC 9110, section 5.3).

@@ -6,8 +6,7 @@ import SwiftASN1
 
 /// The way of Apple's own library for Swift, built from what it is built from: the header and payload are decoded by
 /// `JSONDecoder`, the chain is validated by swift-certificates for the time of signing, and JWTKit verifies the signature
-/// with the leaf's key. A validated chain can be remembered by its certificates. Nobody is asked whether a certificate
-/// was revoked.
+/// with the leaf's key. A validated chain can be remembered by its certificates. Revocation is not checked.
 struct SwiftStack {
     private struct Header: Decodable {
         var alg: String
