@@ -237,7 +237,13 @@ private struct Eraser {
         }
     }
 
+    /// With what had still to be done about it, which would be due for ever.
     private func removeEvent(_ event: NormalizedEvent) async throws {
+        for kind in DueItem.Kind.ofEvents {
+            if let row = try await transaction.record(JournalKey.text(kind.id(of: event)), in: .due) {
+                guard try await transaction.delete(row, from: .due) else { throw Conflict() }
+            }
+        }
         try await change(event) { record in (record.body, record.group) = ([], QueuePlace.silent.rawValue) }
     }
 

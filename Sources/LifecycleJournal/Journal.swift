@@ -26,8 +26,8 @@ public struct Journal: Sendable {
         /// keeps none, and those stores are asked only about purchases that an app uploads. Keep the key outside the database. A
         /// token that was sealed with another key is not used; the next notification brings it again.
         public var sealingKey: SecretBytes?
-        /// How often a queue gives an item out before it gives it up.
-        public var maximumAttempts = 12
+        /// How often a queue gives an item out before it gives it up. With ``firstDelay`` as it is, 82 times take three days.
+        public var maximumAttempts = 82
         /// How long a queue waits after the first failure. It doubles with every further one, up to an hour.
         public var firstDelay: Duration = .seconds(5)
 

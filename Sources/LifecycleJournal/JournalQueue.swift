@@ -295,7 +295,7 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
         func item(_ kind: Kind, _ dueAt: Date, _ deadline: Date? = nil) -> DueItem {
             DueItem(
                 kind,
-                id: "\(kind)/\(event.id)",
+                id: kind.id(of: event),
                 subscription: event.subscription,
                 event: event.id,
                 dueAt: dueAt,
@@ -308,6 +308,14 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
         default: return []
         }
     }
+}
+
+extension DueItem.Kind {
+    /// The kinds of work that follow from an event.
+    static let ofEvents: [Self] = [.acknowledgement, .refundReview]
+
+    /// Names the work that follows from an event.
+    func id(of event: NormalizedEvent) -> String { "\(self)/\(event.id)" }
 }
 
 extension Journal {

@@ -635,7 +635,7 @@ struct PullWorkerTests {
         #expect(transport.requests.count { $0.url.path.hasSuffix(":acknowledge") } == 1)
     }
 
-    /// Nobody tries them again once the worker has ended.
+    /// They are not tried again once the worker has ended.
     @Test func acknowledgementsThatAreLeftInTheEndAreReported() async throws {
         let acknowledge = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":acknowledge") })
         let transport = StubTransport()

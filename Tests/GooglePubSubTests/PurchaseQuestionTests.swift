@@ -415,7 +415,7 @@ struct PurchaseQuestionMappingTests {
             let result = try Self.question(planned, others: [predecessor], at: time)
             #expect(result.kinds == ["product_change_scheduled"])
             #expect(result.events.first?.period?.start == Play.date(changedAt))
-            // Nobody tells when it began.
+            // Nothing states when it began.
             #expect(try Self.question(planned, at: time).kinds == [])
         }
     }
@@ -465,7 +465,7 @@ struct PurchaseQuestionMappingTests {
         #expect(!ledger.access(of: [user], at: time).decision.isGranted)
         _ = ledger.apply(try Self.question(bought).claimed(by: Account(user.id, user.source), at: time))
         #expect(ledger.access(of: [user], at: time).decision.isGranted)
-        // Somebody else's token, uploaded by who came by it.
+        // Another customer's token, uploaded by one who came by it.
         let thief = Account.Identifier("user-2", .obfuscatedAccountID)
         _ = ledger.apply(
             try Self.question(bought).claimed(by: Account(thief.id, thief.source), at: time.addingTimeInterval(1))

@@ -127,6 +127,22 @@ struct AnswersTests {
         #expect(try await journal.answer(with: [store]) == Journal.Answers())
     }
 
+    @Test("for no purchase that was erased", arguments: [LifecycleEvent.refundRequested(.init(transaction: "1")), nil])
+    func erased(_ question: LifecycleEvent?) async throws {
+        let journal = try await journal()
+        if let question {
+            var asked = Self.required
+            asked.events[0].id = .notified(Self.lineage, by: .google, notification: "question")
+            asked.events[0].event = question
+            try await journal.apply(asked)
+        }
+        let ada = Account.Identifier("ada", .appUserID)
+        try await journal.claim(Self.lineage, by: Account(ada.id, ada.source))
+        #expect(try await !journal.due(at: .distantFuture).isEmpty)
+        try await journal.erase(ada)
+        #expect(try await journal.due(at: .distantFuture) == [])
+    }
+
     @Test("no more where the store refuses, and again where it was out of order or rights were missing")
     func refusal() async throws {
         let journal = try await journal()

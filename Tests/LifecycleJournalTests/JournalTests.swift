@@ -346,6 +346,23 @@ struct JournalTests {
         #expect(try await !journal.events().isEmpty)
     }
 
+    @Test("News that is refused is given out for three days")
+    func refusedNews() async throws {
+        let life = try StripeLife()
+        let journal = journal()
+        _ = await journal.receive(life.deliveries[0], with: life.adapter)
+        let began = time.now
+        var last = began
+        while try await journal.outbox.abandoned().isEmpty {
+            for item in try await journal.outbox.next(lease: .seconds(30)) {
+                last = time.now
+                _ = try await journal.outbox.failed(item, because: "the mail server is away")
+            }
+            time.advance(60)
+        }
+        #expect(abs(last.timeIntervalSince(began) - 3 * 86_400) < 7200)
+    }
+
     @Test("News comes out of the outbox under a lease, and again where the lease ends")
     func outbox() async throws {
         let life = try StripeLife()
@@ -550,7 +567,7 @@ struct JournalTests {
                 }
                 return try await group.reduce(0, +)
             }
-            // What is left of each round is enough for one more after three.
+            // The rest of a round is there in the next one: 300 are used up after three.
             let given = Int64(round + 1) * 100
             let expected = given / 60 * 60
             let left = try await journals[1].credits(of: [ada], under: CreditPolicy([:]), at: moment).balance

@@ -6,7 +6,7 @@ public import LifecycleEvents
 /// ``ServiceAccountTokenSource`` signs for them with a key file. A host with a credential of another kind, such as a
 /// workload identity, conforms a type of its own.
 public protocol AccessTokenSource: Sendable {
-    /// A token that is valid now. Whoever is canceled should not have to wait for it.
+    /// A token that is valid now. A canceled caller should not have to wait for it.
     func accessToken() async throws(AccessTokenError) -> SecretBytes
 
     /// Says that Google has refused this token, so that it is not given out again.

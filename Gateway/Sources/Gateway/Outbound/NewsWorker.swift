@@ -6,7 +6,7 @@ import Metrics
 import Normalizer
 import ServiceLifecycle
 
-/// Posts news to the host's address, each at least once and under its own id, until the host has answered with 2xx.
+/// Posts news to the host's address, each at least once and under its own id, until the host has answered with 2xx, or for three days.
 struct NewsWorker: Service {
     /// How long the receiver has for an answer.
     private static let timeout: Duration = .seconds(15)
