@@ -29,7 +29,7 @@ struct ReaderBenchmark {
         let read = Work {
             let event = try ObjectReader(parsing: body)
             let object = try ObjectReader(ObjectReader(event.value("data")).value("object"))
-            _ = try (event.string("id"), event.string("type"), event.int64("created"), event.bool("livemode"))
+            _ = try (event.string("id"), event.string("type"), event.int64("created"), event.optionalBool("livemode"))
             _ = try (
                 object.string("id"), object.string("status"), object.string("customer"), object.int64("start_date")
             )
