@@ -377,7 +377,7 @@ struct ReconcileTests {
         let journal = journal()
         for delivery in life.deliveries { _ = await journal.accept(delivery, with: life.adapter) }
         let unreachable = UnreachableAdapter(adapter: life.adapter)
-        for _ in 0..<40 {
+        for _ in 0..<100 {
             while try await journal.work(with: ["stripe": unreachable]) > 0 {}
             time.advance(3600)
         }
