@@ -14,7 +14,7 @@ func use(
     // snippet.show
     let states = try rows.ledger(of: account).states(of: [account], in: .production)
     let statement = CreditStatement(of: states, under: policy, uses: try rows.uses(of: states), at: now)
-    // One use for each purchase that credits come from; nil where there are too few, none where the job is known.
+    // One use for each purchase or gift that credits come from; nil where there are too few, none where the job is known.
     guard let uses = statement.uses(of: credits, id: job) else { return false }
     for use in uses { try rows.append(use) }
     // snippet.hide
