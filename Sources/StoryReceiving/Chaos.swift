@@ -1,7 +1,7 @@
-import NormalizerTesting
 import ConformanceVectors
 package import FoundationEssentials
 package import Normalizer
+import NormalizerTesting
 package import NotificationSimulator
 import WireJSON
 

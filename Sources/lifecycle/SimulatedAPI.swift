@@ -1,6 +1,5 @@
 #if CommandLineTool
 import Foundation
-import HTTPTransport
 import LoopbackServer
 import Normalizer
 import NotificationSimulator
