@@ -200,7 +200,8 @@ extension Journal {
             }
             return
         }
-        let (answer, update) = await settle(delivery, entry.outcome, of: source, provider)
+        let tried = TriedDelivery(delivery: delivery, source: source, outcome: entry.outcome)
+        let (answer, update) = await settle(tried, for: provider)
         result.newEvents += update.newEvents.count
         switch answer.decision {
         case .accept: break

@@ -32,6 +32,16 @@ struct DeliveryDetail: Codable, Sendable {
     static func key(_ delivery: Delivery, of source: String) -> String { JournalKey.text(source, delivery.digest) }
 }
 
+/// A delivery of a source, with its outcome.
+struct TriedDelivery: Sendable {
+    let delivery: Delivery
+    let source: String
+    let outcome: Result<Normalization, DeliveryError>
+
+    var result: Normalization? { try? outcome.get() }
+    var error: DeliveryError? { outcome.failure }
+}
+
 extension Journal {
     // MARK: In one step
 
@@ -58,7 +68,8 @@ extension Journal {
             outcome = .failure(error)
         }
         let source = source ?? adapter.provider.rawValue
-        return await settle(delivery, outcome, of: source, adapter.provider).answer
+        let tried = TriedDelivery(delivery: delivery, source: source, outcome: outcome)
+        return await settle(tried, for: adapter.provider).answer
     }
 
     /// The part of a delivery that is proven, and the trace that it came with: all that is kept.
@@ -72,21 +83,18 @@ extension Journal {
 
     /// Stores the result of a delivery, if it is to be kept, and decides the answer.
     func settle(
-        _ delivery: Delivery,
-        _ outcome: Result<Normalization, DeliveryError>,
-        of source: String,
-        _ provider: Provider
+        _ tried: TriedDelivery,
+        for provider: Provider
     ) async -> (answer: Acknowledgement, update: JournalUpdate) {
-        var answer = Acknowledgement(for: outcome, provider: provider)
-        let result = try? outcome.get()
+        var answer = Acknowledgement(for: tried.outcome, provider: provider)
         var update = JournalUpdate()
         switch answer.decision {
         case .accept, .acceptAndQuarantine:
             let isQuarantined = answer.decision == .acceptAndQuarantine
             do {
-                update = try await keep(delivery, of: source, result, outcome.failure, isQuarantined: isQuarantined)
+                update = try await keep(tried, isQuarantined: isQuarantined)
             } catch {
-                if error.code == .quarantineFull { observer.observe(.quarantineFull(source: source)) }
+                if error.code == .quarantineFull { observer.observe(.quarantineFull(source: tried.source)) }
                 answer = Acknowledgement(
                     for: .failure(DeliveryError(.unavailable, "not kept: \(error.code)", underlying: error)),
                     provider: provider
@@ -95,54 +103,38 @@ extension Journal {
         case .retryLater, .reject: break
         @unknown default: break
         }
-        observe(delivery, outcome, update, of: source, answer.decision)
+        observe(tried, answer.decision, with: update)
         return (answer, update)
     }
 
-    private func keep(
-        _ delivery: Delivery,
-        of source: String,
-        _ result: Normalization?,
-        _ error: DeliveryError?,
-        isQuarantined: Bool
-    ) async throws(JournalError) -> JournalUpdate {
+    private func keep(_ tried: TriedDelivery, isQuarantined: Bool) async throws(JournalError) -> JournalUpdate {
         let time = now()
-        let trace = TraceParent(of: delivery)
+        let trace = TraceParent(of: tried.delivery)
         return try await write { transaction in
             var update = JournalUpdate()
-            if let result { update = try await apply(result, in: transaction, at: time, trace: trace) }
+            if let result = tried.result { update = try await apply(result, in: transaction, at: time, trace: trace) }
             // A repeated delivery adds nothing, and after an erasure its body must not come back.
             let isNew = update.newLines > 0
-            try await finish(
-                delivery,
-                of: source,
-                result,
-                error,
-                isNew: isNew,
-                isQuarantined: isQuarantined,
-                transaction
-            )
+            try await finish(tried, isNew: isNew, isQuarantined: isQuarantined, in: transaction)
             return update
         }
     }
 
     /// Writes the row of a delivery that was taken in, or could not be.
     private func finish(
-        _ delivery: Delivery,
-        of source: String,
-        _ result: Normalization?,
-        _ error: DeliveryError?,
+        _ tried: TriedDelivery,
         isNew: Bool,
         isQuarantined: Bool,
-        _ transaction: any JournalTransaction
+        in transaction: any JournalTransaction
     ) async throws {
+        let (delivery, source) = (tried.delivery, tried.source)
         let key = DeliveryDetail.key(delivery, of: source)
         let known = try await transaction.record(key, in: .delivery)
         let wasQuarantined = known?.group == DeliveryPlace.quarantined.rawValue
         guard isQuarantined || known != nil || (isNew && options.deliveryRetention != nil) else { return }
         var detail = DeliveryDetail(delivery, of: source)
-        detail.error = error.map { "\($0)" } ?? result?.noChange?.reason.rawValue
-        detail.lineages = result?.lineages.map(\.description)
+        detail.error = tried.error.map { "\($0)" } ?? tried.result?.noChange?.reason.rawValue
+        detail.lineages = tried.result?.lineages.map(\.description)
         var record = known ?? JournalRecord(key: key)
         if isQuarantined {
             // A delivery that was taken in stays taken in: an older version of this process may be running next to this
@@ -179,17 +171,15 @@ extension Journal {
     }
 
     private func observe(
-        _ delivery: Delivery,
-        _ outcome: Result<Normalization, DeliveryError>,
-        _ update: JournalUpdate,
-        of source: String,
-        _ decision: Acknowledgement.Decision
+        _ tried: TriedDelivery,
+        _ decision: Acknowledgement.Decision,
+        with update: JournalUpdate = JournalUpdate()
     ) {
-        let result = try? outcome.get()
-        let passed = now().milliseconds - delivery.receivedAt.milliseconds
-        var observation = DeliveryObservation(source: source, decision: decision, duration: .milliseconds(passed))
-        observation.error = outcome.failure?.code
-        observation.message = outcome.failure?.message
+        let result = tried.result
+        let passed = now().milliseconds - tried.delivery.receivedAt.milliseconds
+        var observation = DeliveryObservation(source: tried.source, decision: decision, duration: .milliseconds(passed))
+        observation.error = tried.error?.code
+        observation.message = tried.error?.message
         observation.newEvents = update.newEvents.count
         observation.knownEvents = (result?.events.count ?? 0) - update.newEvents.count
         observation.anomalies = result?.anomalies ?? []
@@ -219,7 +209,8 @@ extension Journal {
         do throws(DeliveryError) {
             notification = try await adapter.authenticate(delivery)
         } catch {
-            return await settle(delivery, .failure(error), of: source, adapter.provider).answer
+            let tried = TriedDelivery(delivery: delivery, source: source, outcome: .failure(error))
+            return await settle(tried, for: adapter.provider).answer
         }
         let time = now()
         do {
@@ -323,28 +314,23 @@ extension Journal {
         } catch {
             outcome = .failure(error)
         }
+        let tried = TriedDelivery(delivery: delivery, source: detail.source, outcome: outcome)
         let decision = Acknowledgement(for: outcome, provider: adapter.provider).decision
         if decision == .retryLater, detail.attempts < options.maximumAttempts {
             var record = record
             var detail = detail
-            detail.error = outcome.failure.map { "\($0)" }
+            detail.error = tried.error.map { "\($0)" }
             record.order = retryTime(afterAttempt: detail.attempts)
             do { record.detail = try CanonicalJSON.bytes(detail) } catch { throw JournalError(wrapping: error) }
             let postponed = record
             _ = try await write { try await $0.update(postponed, in: .delivery) }
-            return observe(delivery, outcome, JournalUpdate(), of: detail.source, decision)
+            return observe(tried, decision)
         }
         // The provider got 200 for it and will not send it again, so it is kept.
         let isQuarantined = decision != .accept
         if decision == .retryLater { observer.observe(.gaveUp(.delivery)) }
-        let update = try await keep(
-            delivery,
-            of: detail.source,
-            try? outcome.get(),
-            outcome.failure,
-            isQuarantined: isQuarantined
-        )
-        observe(delivery, outcome, update, of: detail.source, isQuarantined ? .acceptAndQuarantine : .accept)
+        let update = try await keep(tried, isQuarantined: isQuarantined)
+        observe(tried, isQuarantined ? .acceptAndQuarantine : .accept, with: update)
     }
 
     // MARK: Quarantine
