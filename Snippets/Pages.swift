@@ -309,7 +309,7 @@ func simulate(from start: Date, now: Date) throws {
     let story = CustomerStory(
         "late",
         "A charge fails, and succeeds four days later.",
-        [
+        steps: [
             .init(.after(.zero), .subscribe(.basicMonthly, offer: .freeWeek)),
             .init(.atPeriodEnd, .renew),
             .init(.atPeriodEnd, .failCharge(grace: .seconds(16 * 86_400))),

@@ -32,9 +32,9 @@ final class Transfer {
         for ticket: Ticket,
         until deadline: ContinuousClock.Instant,
         from pool: ConnectionPool?,
-        _ configuration: CurlHTTPTransport.Configuration,
+        with configuration: CurlHTTPTransport.Configuration,
         endingA silence: ConnectionSilence,
-        _ continuation: Continuation
+        resuming continuation: Continuation
     ) throws(HTTPTransportError) {
         self.ticket = ticket
         self.deadline = deadline
@@ -126,10 +126,10 @@ final class Transfer {
         try unsafe easy.set(CURLOPT_WRITEDATA, target: context)
         try unsafe easy.set(CURLOPT_HEADERDATA, target: context)
         try unsafe easy.set(CURLOPT_WRITEFUNCTION) { octets, size, count, context in
-            unsafe Transfer.receive(octets, size, count, context) { unsafe $0.receiveBody($1) }
+            unsafe Transfer.receive(octets, size: size, count: count, for: context) { unsafe $0.receiveBody($1) }
         }
         try unsafe easy.set(CURLOPT_HEADERFUNCTION) { octets, size, count, context in
-            unsafe Transfer.receive(octets, size, count, context) { unsafe $0.receiveHeader($1) }
+            unsafe Transfer.receive(octets, size: size, count: count, for: context) { unsafe $0.receiveHeader($1) }
         }
     }
 
@@ -140,9 +140,9 @@ final class Transfer {
     /// Hands octets on; libcurl breaks the transfer off when it gets back another number than it gave.
     @unsafe private static func receive(
         _ octets: UnsafeMutablePointer<CChar>?,
-        _ size: Int,
-        _ count: Int,
-        _ context: UnsafeMutableRawPointer?,
+        size: Int,
+        count: Int,
+        for context: UnsafeMutableRawPointer?,
         by take: (Transfer, UnsafeRawBufferPointer) -> Bool
     ) -> Int {
         let (length, overflow) = size.multipliedReportingOverflow(by: count)

@@ -224,9 +224,9 @@ final class TransferLoop: Sendable {
                 for: start.ticket,
                 until: start.deadline,
                 from: pools[start.request.url.description],
-                configuration,
+                with: configuration,
                 endingA: silence,
-                start.continuation
+                resuming: start.continuation
             )
         } catch {
             start.continuation.resume(returning: .failure(error))

@@ -70,12 +70,12 @@ extension Journal {
 
         for statement in result.statements {
             for case .link(let other) in statement.facts where other != statement.subscription {
-                try await Self.link(statement.subscription, other, transaction)
+                try await Self.link(statement.subscription, other, in: transaction)
             }
         }
         // The end of a purchase ends its items, so that they are read together.
         for item in result.lineages {
-            if let purchase = item.purchaseOfItem { try await Self.link(item, purchase, transaction) }
+            if let purchase = item.purchaseOfItem { try await Self.link(item, purchase, in: transaction) }
         }
         var rows = try await StateRows(linkedTo: result.lineages, transaction)
         let siblings = try await rows.readSiblings(of: result.statements, transaction)
@@ -93,7 +93,7 @@ extension Journal {
         }
         for lineage in result.lineages {
             for sibling in siblings where ledger[lineage]?.lineages.contains(sibling) == true {
-                try await Self.link(lineage, sibling, transaction)
+                try await Self.link(lineage, sibling, in: transaction)
             }
         }
         let lineages = result.lineages + result.lineages.flatMap { ledger.items(of: $0) }
@@ -127,7 +127,7 @@ extension Journal {
     static func link(
         _ lineage: SubscriptionID,
         _ other: SubscriptionID,
-        _ transaction: any JournalTransaction
+        in transaction: any JournalTransaction
     ) async throws {
         for (from, to) in [(lineage, other), (other, lineage)] where !from.id.isEmpty && !to.id.isEmpty {
             let record = JournalRecord(

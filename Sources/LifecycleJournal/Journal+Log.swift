@@ -277,12 +277,12 @@ extension Journal {
                 let line = try CanonicalJSON.value(LogLine.self, from: record.body)
                 ledger.apply(line)
                 for case .link(let other) in line.statement?.facts ?? [] where other != current {
-                    if isRepairing { try await Self.link(current, other, transaction) }
+                    if isRepairing { try await Self.link(current, other, in: transaction) }
                     related.append(other)
                 }
             }
             if let purchase = current.purchaseOfItem {
-                if isRepairing { try await Self.link(current, purchase, transaction) }
+                if isRepairing { try await Self.link(current, purchase, in: transaction) }
                 related.append(purchase)
             }
             related += try await StateRows.lineages(in: .link, of: JournalKey.text(current), transaction)

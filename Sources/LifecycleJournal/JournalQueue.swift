@@ -292,19 +292,19 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
     /// The work that follows from an event that is news.
     static func items(of applied: AppliedEvent) -> [DueItem] {
         let event = applied.event
-        func item(_ kind: Kind, _ dueAt: Date, _ deadline: Date? = nil) -> DueItem {
+        func item(_ kind: Kind, by deadline: Date?) -> DueItem {
             DueItem(
                 kind,
                 id: kind.id(of: event),
                 subscription: event.subscription,
                 event: event.id,
-                dueAt: dueAt,
+                dueAt: event.receivedAt,
                 deadline: deadline
             )
         }
         switch event.event {
-        case .acknowledgementRequired(let duty): return [item(.acknowledgement, event.receivedAt, duty.deadline)]
-        case .refundRequested(let request): return [item(.refundReview, event.receivedAt, request.answerBy)]
+        case .acknowledgementRequired(let duty): return [item(.acknowledgement, by: duty.deadline)]
+        case .refundRequested(let request): return [item(.refundReview, by: request.answerBy)]
         default: return []
         }
     }

@@ -12,9 +12,9 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
     init(_ conformance: Conformance) { self.conformance = conformance }
 
     mutating func perform() async {
-        require(.samples, "genuine", !conformance.genuine.isEmpty, "no delivery is given")
-        require(.samples, "forged", !conformance.forged.isEmpty, "no delivery is given")
-        require(.samples, "unknown", !conformance.unknown.isEmpty, "no delivery is given")
+        require(.samples, of: "genuine", that: !conformance.genuine.isEmpty, "no delivery is given")
+        require(.samples, of: "forged", that: !conformance.forged.isEmpty, "no delivery is given")
+        require(.samples, of: "unknown", that: !conformance.unknown.isEmpty, "no delivery is given")
         var events: [NormalizedEvent] = []
         for sample in conformance.genuine + conformance.unknown {
             guard let normalization = await checkGenuine(sample) else { continue }
@@ -32,8 +32,8 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
 
     private mutating func require(
         _ check: Conformance.Check,
-        _ sample: String,
-        _ condition: Bool,
+        of sample: String,
+        that condition: Bool,
         _ message: @autoclosure () -> String
     ) {
         // One finding a check and delivery: thousands of changes may show the same mistake.
@@ -55,49 +55,74 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
         let outcome = await receive(sample.delivery)
         switch outcome {
         case .failure(let error):
-            require(.genuine, sample.name, false, "refused: \(error)")
+            require(.genuine, of: sample.name, that: false, "refused: \(error)")
             return nil
         case .success(let normalization):
             let status = self.status(outcome)
-            require(.genuine, sample.name, status / 100 == 2, "answered with \(status)")
+            require(.genuine, of: sample.name, that: status / 100 == 2, "answered with \(status)")
             require(
                 .genuine,
-                sample.name,
-                normalization.events.isEmpty != (normalization.noChange == nil),
+                of: sample.name,
+                that: normalization.events.isEmpty != (normalization.noChange == nil),
                 "no event and no reason for it, or both"
             )
             let ids = normalization.events.map(\.id)
-            require(.identity, sample.name, Set(ids).count == ids.count, "two events have the same id")
+            require(.identity, of: sample.name, that: Set(ids).count == ids.count, "two events have the same id")
             for event in normalization.events {
                 let provider = conformance.adapter.provider
-                require(.identity, sample.name, event.provider == provider, "the provider is \(event.provider)")
                 require(
                     .identity,
-                    sample.name,
-                    event.origin.evidence.method != .unchecked && !event.origin.type.isEmpty,
+                    of: sample.name,
+                    that: event.provider == provider,
+                    "the provider is \(event.provider)"
+                )
+                require(
+                    .identity,
+                    of: sample.name,
+                    that: event.origin.evidence.method != .unchecked && !event.origin.type.isEmpty,
                     "the origin does not say what was proven, and how"
                 )
             }
             let copy: Normalization? = Self.copy(normalization)
-            require(.coding, sample.name, copy == normalization, "the result is another one after a trip through JSON")
+            require(
+                .coding,
+                of: sample.name,
+                that: copy == normalization,
+                "the result is another one after a trip through JSON"
+            )
             return normalization
         }
     }
 
     private mutating func checkRepetition(_ sample: Conformance.Sample, _ first: Normalization) async {
         let again = await receive(sample.delivery)
-        require(.deterministic, sample.name, (try? again.get()) == first, "the second time, the result is another one")
+        require(
+            .deterministic,
+            of: sample.name,
+            that: (try? again.get()) == first,
+            "the second time, the result is another one"
+        )
         var later = sample.delivery
         later.receivedAt = later.receivedAt.addingTimeInterval(0.001)
         let repetition = await receive(sample.repetition ?? later)
         guard case .success(let repeated) = repetition else {
-            require(.deterministic, sample.name, false, "refused when it was repeated")
+            require(.deterministic, of: sample.name, that: false, "refused when it was repeated")
             return
         }
-        require(.deterministic, sample.name, Self.says(repeated, first), "repeated, it gives other events or ids")
+        require(
+            .deterministic,
+            of: sample.name,
+            that: Self.says(repeated, first),
+            "repeated, it gives other events or ids"
+        )
         // A provider may word the answer to a look-up differently each time.
         guard sample.repetition == nil, conformance.unreachable == nil else { return }
-        require(.deterministic, sample.name, Self.isSame(repeated, first), "later, the same bytes say something else")
+        require(
+            .deterministic,
+            of: sample.name,
+            that: Self.isSame(repeated, first),
+            "later, the same bytes say something else"
+        )
     }
 
     private mutating func checkSteps(_ sample: Conformance.Sample, _ result: Normalization) async {
@@ -105,16 +130,26 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
         do throws(DeliveryError) {
             let proven = try await adapter.authenticate(sample.delivery)
             guard let queued: Authenticated<Adapter.Notification> = Self.copy(proven) else {
-                return require(.coding, sample.name, false, "a notification cannot be written and read")
+                return require(.coding, of: sample.name, that: false, "a notification cannot be written and read")
             }
             let resolved = try await adapter.resolve(queued)
             guard let stored: Authenticated<Adapter.Resolved> = Self.copy(resolved) else {
-                return require(.coding, sample.name, false, "a resolved notification cannot be written and read")
+                return require(
+                    .coding,
+                    of: sample.name,
+                    that: false,
+                    "a resolved notification cannot be written and read"
+                )
             }
             let late = try adapter.normalize(stored)
-            require(.coding, sample.name, Self.isSame(late, result), "after two queues, it gives other events or ids")
+            require(
+                .coding,
+                of: sample.name,
+                that: Self.isSame(late, result),
+                "after two queues, it gives other events or ids"
+            )
         } catch {
-            require(.coding, sample.name, false, "after a queue, it fails: \(error)")
+            require(.coding, of: sample.name, that: false, "after a queue, it fails: \(error)")
         }
     }
 
@@ -123,10 +158,15 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
         let outcome = await receive(sample.delivery, unreachable)
         switch outcome {
         case .success(let normalization):
-            require(.unreachable, sample.name, Self.says(normalization, result), "a look-up that fails changes events")
+            require(
+                .unreachable,
+                of: sample.name,
+                that: Self.says(normalization, result),
+                "a look-up that fails changes events"
+            )
         case .failure(let error):
             let isRepeated = status(outcome) / 100 != 2 && error.code.isRetryable
-            require(.unreachable, sample.name, isRepeated, "a look-up that fails is final: \(error)")
+            require(.unreachable, of: sample.name, that: isRepeated, "a look-up that fails is final: \(error)")
         }
     }
 
@@ -136,10 +176,10 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
             if case .unmapped(let unmapped) = event.event { return unmapped.type }
             return nil
         }
-        require(.unknown, sample.name, !types.isEmpty, "no event is unmapped")
+        require(.unknown, of: sample.name, that: !types.isEmpty, "no event is unmapped")
         for type in types {
             let isVerbatim = normalization.events.contains { $0.origin.type == type }
-            require(.unknown, sample.name, !type.isEmpty && isVerbatim, "the type is not kept as it was")
+            require(.unknown, of: sample.name, that: !type.isEmpty && isVerbatim, "the type is not kept as it was")
         }
     }
 
@@ -153,7 +193,12 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
                 + events.indices.filter { $0 % 2 == 0 }.map { events[$0] }
         )
         for order in orders {
-            require(.convergent, "all", Self.ledger(order) == inOrder, "the order of events decides the state")
+            require(
+                .convergent,
+                of: "all",
+                that: Self.ledger(order) == inOrder,
+                "the order of events decides the state"
+            )
         }
     }
 
@@ -162,27 +207,32 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
     private mutating func checkForgery(_ check: Conformance.Check, _ sample: Conformance.Sample) async {
         let outcome = await receive(sample.delivery)
         guard case .failure(let error) = outcome else {
-            return require(check, sample.name, false, "accepted")
+            return require(check, of: sample.name, that: false, "accepted")
         }
-        require(check, sample.name, !error.isAuthentic, "called authentic: \(error)")
+        require(check, of: sample.name, that: !error.isAuthentic, "called authentic: \(error)")
         let status = self.status(outcome)
-        require(check, sample.name, status / 100 != 2, "answered with \(status)")
-        checkSilence(error, sample.delivery, sample.name)
+        require(check, of: sample.name, that: status / 100 != 2, "answered with \(status)")
+        checkSilence(error, sample.delivery, of: sample.name)
     }
 
     private mutating func checkTampering(_ sample: Conformance.Sample, _ genuine: Normalization) async {
         let deliveries = Tampering.deliveries(sample.delivery, conformance.proof)
-        require(.samples, sample.name, !deliveries.isEmpty, "it has nothing that the proof covers")
+        require(.samples, of: sample.name, that: !deliveries.isEmpty, "it has nothing that the proof covers")
         for altered in deliveries {
             let outcome = await receive(altered)
             switch outcome {
             case .success(let normalization):
-                require(.tampered, sample.name, Self.says(normalization, genuine), "accepted with other events")
+                require(
+                    .tampered,
+                    of: sample.name,
+                    that: Self.says(normalization, genuine),
+                    "accepted with other events"
+                )
             case .failure(let error):
-                require(.tampered, sample.name, !error.isAuthentic, "called authentic: \(error)")
+                require(.tampered, of: sample.name, that: !error.isAuthentic, "called authentic: \(error)")
                 let status = self.status(outcome)
-                require(.tampered, sample.name, status / 100 != 2, "answered with \(status)")
-                checkSilence(error, altered, sample.name)
+                require(.tampered, of: sample.name, that: status / 100 != 2, "answered with \(status)")
+                checkSilence(error, altered, of: sample.name)
             }
         }
     }
@@ -193,13 +243,13 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
                 let delivery = Delivery(headers: headers, body: body, receivedAt: sample.delivery.receivedAt)
                 let outcome = await receive(delivery)
                 guard case .failure(let error) = outcome else {
-                    require(.garbage, name, false, "accepted")
+                    require(.garbage, of: name, that: false, "accepted")
                     continue
                 }
                 if case .body = conformance.proof {
-                    require(.garbage, name, !error.isAuthentic, "called authentic: \(error)")
+                    require(.garbage, of: name, that: !error.isAuthentic, "called authentic: \(error)")
                 }
-                checkSilence(error, delivery, name)
+                checkSilence(error, delivery, of: name)
             }
         }
     }
@@ -209,15 +259,15 @@ struct ConformanceRun<Adapter: ProviderAdapter> {
     private func status(_ outcome: Outcome) -> Int { conformance.adapter.acknowledgement(for: outcome).status }
 
     /// A text that is too long to be a word of the language must not stand in an error.
-    private mutating func checkSilence(_ error: DeliveryError, _ delivery: Delivery, _ sample: String) {
+    private mutating func checkSilence(_ error: DeliveryError, _ delivery: Delivery, of sample: String) {
         var dumped = ""
         dump(error, to: &dumped)
         let shown = [error.description, error.debugDescription, dumped].joined(separator: "\n")
         for text in conformance.confidential where !text.isEmpty {
-            require(.silent, sample, !shown.contains(text), "an error shows a confidential text: \(shown)")
+            require(.silent, of: sample, that: !shown.contains(text), "an error shows a confidential text: \(shown)")
         }
         for text in Tampering.telling(delivery, conformance.proof) {
-            require(.silent, sample, !shown.contains(text), "an error shows what was received: \(shown)")
+            require(.silent, of: sample, that: !shown.contains(text), "an error shows what was received: \(shown)")
         }
     }
 

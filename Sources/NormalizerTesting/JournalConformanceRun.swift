@@ -11,32 +11,32 @@ struct JournalConformanceRun {
     init(_ conformance: JournalConformance) { self.conformance = conformance }
 
     mutating func perform() async {
-        await attempt(.rows, 0) { try await $0.checkRows() }
-        await attempt(.selections, 0) { try await $0.checkSelections() }
-        await attempt(.atomicity, 0) { try await $0.checkAtomicity() }
-        await attempt(.lostUpdates, 0) { try await $0.checkLostUpdates() }
-        for seed in conformance.seeds { await attempt(.histories, seed) { try await $0.checkHistory(seed) } }
+        await attempt(.rows, seed: 0) { try await $0.checkRows() }
+        await attempt(.selections, seed: 0) { try await $0.checkSelections() }
+        await attempt(.atomicity, seed: 0) { try await $0.checkAtomicity() }
+        await attempt(.lostUpdates, seed: 0) { try await $0.checkLostUpdates() }
+        for seed in conformance.seeds { await attempt(.histories, seed: seed) { try await $0.checkHistory(seed) } }
     }
 
     private mutating func attempt(
         _ check: JournalConformance.Check,
-        _ seed: UInt64,
+        seed: UInt64,
         _ body: (inout JournalConformanceRun) async throws -> Void
     ) async {
-        do { try await body(&self) } catch { find(check, seed, "it failed: \(error)") }
+        do { try await body(&self) } catch { find(check, seed: seed, "it failed: \(error)") }
     }
 
-    private mutating func find(_ check: JournalConformance.Check, _ seed: UInt64, _ message: String) {
+    private mutating func find(_ check: JournalConformance.Check, seed: UInt64, _ message: String) {
         findings.append(.init(check: check, seed: seed, message: message))
     }
 
     private mutating func require(
         _ check: JournalConformance.Check,
-        _ condition: Bool,
+        that condition: Bool,
         _ message: @autoclosure () -> String,
         seed: UInt64 = 0
     ) {
-        if !condition { find(check, seed, message()) }
+        if !condition { find(check, seed: seed, message()) }
     }
 
     // MARK: Rows
@@ -62,12 +62,12 @@ struct JournalConformanceRun {
                 return inserted
             }
             let expected = keys.map { _ in true } + keys.map { _ in false }
-            require(.rows, inserted == expected, "\(table): not each key was inserted once, but \(inserted)")
+            require(.rows, that: inserted == expected, "\(table): not each key was inserted once, but \(inserted)")
             for record in written {
                 let stored = try await storage.read { try await $0.record(record.key, in: table) }
                 var comparable = stored
                 comparable?.number = 0
-                require(.rows, comparable == record, "\(table): a row is another one when it is read")
+                require(.rows, that: comparable == record, "\(table): a row is another one when it is read")
                 guard var stored else { continue }
                 stored.body = []
                 let changed = stored
@@ -78,14 +78,14 @@ struct JournalConformanceRun {
                         try await transaction.delete(changed, from: table)
                     )
                 }
-                require(.rows, results == (true, false, false), "\(table): versions do not count: \(results)")
+                require(.rows, that: results == (true, false, false), "\(table): versions do not count: \(results)")
                 let updated = try await storage.read { try await $0.record(record.key, in: table) }
                 let isRight = updated?.version == 2 && updated?.body == [] && updated?.number == changed.number
-                require(.rows, isRight, "\(table): an updated row is another one when it is read")
+                require(.rows, that: isRight, "\(table): an updated row is another one when it is read")
                 guard let updated else { continue }
                 let isDeleted = try await storage.write { try await $0.delete(updated, from: table) }
                 let isGone = try await storage.read { try await $0.record(record.key, in: table) } == nil
-                require(.rows, isDeleted && isGone, "\(table): a deleted row is still there")
+                require(.rows, that: isDeleted && isGone, "\(table): a deleted row is still there")
             }
         }
     }
@@ -112,9 +112,9 @@ struct JournalConformanceRun {
             guard records.count == 4, let last = records.last else { break }
             (selection.order, selection.number) = (last.order, last.number)
         }
-        require(.selections, found == expected, "pages give \(found) and not \(expected)")
+        require(.selections, that: found == expected, "pages give \(found) and not \(expected)")
         let early = try await storage.read { try await $0.records(JournalSelection(through: 0, limit: 100), in: .log) }
-        require(.selections, early.count == 10, "\(early.count) rows and not 10 up to an order")
+        require(.selections, that: early.count == 10, "\(early.count) rows and not 10 up to an order")
     }
 
     private mutating func checkAtomicity() async throws {
@@ -129,10 +129,10 @@ struct JournalConformanceRun {
                 }
                 throw Stop()
             }
-            find(.atomicity, 0, "what a body throws does not come out")
+            find(.atomicity, seed: 0, "what a body throws does not come out")
         } catch is Stop {}
         let stored = try await storage.read { try await $0.record("a", in: .state) }
-        require(.atomicity, stored == nil, "a transaction that failed has left a row")
+        require(.atomicity, that: stored == nil, "a transaction that failed has left a row")
     }
 
     private mutating func checkLostUpdates() async throws {
@@ -150,7 +150,7 @@ struct JournalConformanceRun {
         let counted = try await storages[0].read { try await $0.record("counter", in: .state)?.order }
         require(
             .lostUpdates,
-            counted == Int64(writers * rounds),
+            that: counted == Int64(writers * rounds),
             "\(counted ?? 0) of \(writers * rounds) changes are there"
         )
     }
@@ -197,7 +197,7 @@ struct JournalConformanceRun {
             }
         }
         let journal = Journal(storages[0], now: { history.end.addingTimeInterval(1_000_000) })
-        try await checkState(journal, history, seed)
+        try await checkState(journal, history, seed: seed)
         let later = Mutex(history.end.addingTimeInterval(100_000))
         let teller = Journal(
             FaultyStorage(storages[0], seed: seed &* 77),
@@ -210,15 +210,20 @@ struct JournalConformanceRun {
                 }
             }
         )
-        try await checkOutbox(teller, journal, seed)
+        try await checkOutbox(teller, journal, seed: seed)
         let verification = try await journal.verify()
-        require(.log, verification.findings.isEmpty, "\(verification.findings)", seed: seed)
+        require(.log, that: verification.findings.isEmpty, "\(verification.findings)", seed: seed)
         let rebuild = try await journal.rebuild()
-        require(.log, rebuild.differing.isEmpty, "the log gives other states for \(rebuild.differing)", seed: seed)
+        require(
+            .log,
+            that: rebuild.differing.isEmpty,
+            "the log gives other states for \(rebuild.differing)",
+            seed: seed
+        )
         let count = Int64(Set(history.results.flatMap(\.logLines)).count)
         require(
             .log,
-            verification.lines == count,
+            that: verification.lines == count,
             "the log has \(verification.lines) lines and not \(count)",
             seed: seed
         )
@@ -242,17 +247,17 @@ struct JournalConformanceRun {
         return { time.addingTimeInterval(jumps.next()) }
     }
 
-    private mutating func checkState(_ journal: Journal, _ history: JournalHistory, _ seed: UInt64) async throws {
+    private mutating func checkState(_ journal: Journal, _ history: JournalHistory, seed: UInt64) async throws {
         var expected = AccountLedger()
         for result in history.results { _ = expected.apply(result) }
         for state in expected.states {
             let stored = try await journal.state(of: state.subscription)
-            require(.histories, stored == state, "\(state.subscription) is in another state", seed: seed)
+            require(.histories, that: stored == state, "\(state.subscription) is in another state", seed: seed)
         }
         for account in history.accounts {
             let access = try await journal.access(of: [account], at: history.end)
             let due = expected.access(of: account, at: history.end)
-            require(.histories, access == due, "an account has other access", seed: seed)
+            require(.histories, that: access == due, "an account has other access", seed: seed)
         }
         var listed: [EventID] = []
         var position: Int64 = 0
@@ -263,11 +268,16 @@ struct JournalConformanceRun {
             position = last.position
         }
         let ids = Set(history.results.flatMap { $0.events.map(\.id) })
-        require(.histories, Set(listed) == ids, "\(ids.count) events happened, and others are in the feed", seed: seed)
-        require(.histories, listed.count == ids.count, "an event is in the feed twice", seed: seed)
+        require(
+            .histories,
+            that: Set(listed) == ids,
+            "\(ids.count) events happened, and others are in the feed",
+            seed: seed
+        )
+        require(.histories, that: listed.count == ids.count, "an event is in the feed twice", seed: seed)
     }
 
-    private mutating func checkOutbox(_ teller: Journal, _ journal: Journal, _ seed: UInt64) async throws {
+    private mutating func checkOutbox(_ teller: Journal, _ journal: Journal, seed: UInt64) async throws {
         var delivered: Set<EventID> = []
         var empty = 0
         // Failures make an item come again; it may never be missing.
@@ -276,13 +286,18 @@ struct JournalConformanceRun {
             empty = items.isEmpty ? empty + 1 : 0
             for item in items {
                 delivered.insert(item.value.event.id)
-                require(.outbox, item.id == item.value.event.id.description, "an item has another id", seed: seed)
+                require(.outbox, that: item.id == item.value.event.id.description, "an item has another id", seed: seed)
                 _ = try? await teller.outbox.done(item)
             }
         }
         let events = try await journal.events(after: 0, limit: .max >> 1)
         let news = Set(events.filter(\.event.isNews).map(\.event.event.id))
-        require(.outbox, delivered == news, "\(delivered.count) of \(news.count) pieces of news came out", seed: seed)
+        require(
+            .outbox,
+            that: delivered == news,
+            "\(delivered.count) of \(news.count) pieces of news came out",
+            seed: seed
+        )
     }
 }
 

@@ -54,9 +54,9 @@ struct JournalHistory {
             self.event(
                 .periodBegan(lineage, transaction: transaction, product: product),
                 event,
-                lineage,
+                in: lineage,
                 at: begin,
-                facts + [.period(.init(period, product: product, phase: .regular, transaction: transaction))]
+                facts: facts + [.period(.init(period, product: product, phase: .regular, transaction: transaction))]
             )
         ])
     }
@@ -67,11 +67,11 @@ struct JournalHistory {
         let new = SubscriptionID(store: .playStore, environment: .production, id: name + "_next")
         let moment = start.addingTimeInterval(month)
         let change = event(
-            EventID(old, .notified, "changed"),
+            EventID(.notified, in: old, "changed"),
             .notice(.init(.productChange)),
-            old,
+            in: old,
             at: moment,
-            [owner, .succession(.init(at: moment, from: "small"))]
+            facts: [owner, .succession(.init(at: moment, from: "small"))]
         )
         return [period(0, of: old, [owner], product: "small"), Normalization([change]), period(1, of: new, [owner])]
     }
@@ -80,11 +80,11 @@ struct JournalHistory {
         let time = start.addingTimeInterval(Self.month * (Double(month) + 0.5))
         return Normalization([
             event(
-                EventID(lineage, .notified, "canceled", "\(month)"),
+                EventID(.notified, in: lineage, "canceled", "\(month)"),
                 .autoRenewDisabled(.init(reason: .customer)),
-                lineage,
+                in: lineage,
                 at: time,
-                [.renewalIntent(.init(RenewalTerms(willRenew: false), reason: .customer))]
+                facts: [.renewalIntent(.init(RenewalTerms(willRenew: false), reason: .customer))]
             )
         ])
     }
@@ -105,9 +105,9 @@ struct JournalHistory {
     private static func event(
         _ id: EventID,
         _ event: LifecycleEvent,
-        _ lineage: SubscriptionID,
+        in lineage: SubscriptionID,
         at time: Date,
-        _ facts: [Fact]
+        facts: [Fact]
     ) -> NormalizedEvent {
         NormalizedEvent(
             id: id,

@@ -100,7 +100,7 @@ public final class MemoryJournal: JournalStorage {
         }
 
         // By octets, as databases compare; to Swift, an accent of its own is the same as one with its letter.
-        private func put(_ record: JournalRecord?, _ key: String, _ table: JournalTable) {
+        private func put(_ record: JournalRecord?, _ key: String, in table: JournalTable) {
             rows.tables[table, default: [:]][Array(key.utf8)] = record
             changed.append((table, Array(key.utf8), record))
         }
@@ -123,7 +123,7 @@ public final class MemoryJournal: JournalStorage {
             var record = record
             rows.lastNumber += 1
             (record.number, record.version) = (rows.lastNumber, 1)
-            put(record, record.key, table)
+            put(record, record.key, in: table)
             return true
         }
 
@@ -134,7 +134,7 @@ public final class MemoryJournal: JournalStorage {
             var record = record
             record.version += 1
             record.number = stored.number
-            put(record, record.key, table)
+            put(record, record.key, in: table)
             return true
         }
 
@@ -142,7 +142,7 @@ public final class MemoryJournal: JournalStorage {
             guard let stored = self.record(record.key, in: table), stored.version == record.version else {
                 return false
             }
-            put(nil, record.key, table)
+            put(nil, record.key, in: table)
             return true
         }
     }

@@ -40,7 +40,7 @@ extension DocumentedCase {
     ].flatMap { (type: String, subtypes: [String]?) in
         (subtypes ?? [""]).map { subtype in
             DocumentedCase(
-                native: NativeCase(.apple, type, subtype),
+                native: NativeCase(.apple, type, subtype: subtype),
                 isExact: subtypes != nil,
                 explanation: ["DID_CHANGE_RENEWAL_PREF", "OFFER_REDEEMED"].contains(type)
                     ? "without the renewal info, or the offer, that it is about" : nil,
@@ -52,10 +52,10 @@ extension DocumentedCase {
     /// "Real-time developer notifications reference guide", with every state of a subscription
     /// (`SubscriptionState` of `purchases.subscriptionsv2`).
     private static let google: [DocumentedCase] = {
-        func documented(_ type: String, _ subtype: String, _ state: String = "", _ why: String? = nil) -> DocumentedCase
+        func documented(_ type: String, _ subtype: String, in state: String = "", why: String? = nil) -> DocumentedCase
         {
             DocumentedCase(
-                native: NativeCase(.google, type, subtype, state: state),
+                native: NativeCase(.google, type, subtype: subtype, state: state),
                 isExact: true,
                 explanation: why,
                 template: nil
@@ -74,33 +74,33 @@ extension DocumentedCase {
             for state in states {
                 let explanation =
                     unpublished.contains(number) ? "Google publishes no such number" : explanation(ofState: state)
-                cases.append(documented("subscriptionNotification", String(number), state, explanation))
+                cases.append(documented("subscriptionNotification", String(number), in: state, why: explanation))
             }
         }
         for number in ["1", "2"] {
             for state in ["PURCHASED", "CANCELLED", "PENDING"] {
-                cases.append(documented("oneTimeProductNotification", number, state))
+                cases.append(documented("oneTimeProductNotification", number, in: state))
             }
         }
         for state in states {
-            cases.append(documented("uploaded token", "subscription", state, explanation(ofState: state)))
+            cases.append(documented("uploaded token", "subscription", in: state, why: explanation(ofState: state)))
         }
         for state in ["PURCHASED", "CANCELLED", "PENDING"] {
-            cases.append(documented("uploaded token", "product", state))
+            cases.append(documented("uploaded token", "product", in: state))
         }
         return cases + [
-            documented("voidedPurchaseNotification", "product 1, refund 1", "ACTIVE"),
-            documented("voidedPurchaseNotification", "product 1, refund 1", "EXPIRED"),
-            documented("voidedPurchaseNotification", "product 2, refund 1", "CANCELLED"),
-            documented("voidedPurchaseNotification", "product 2, refund 1", "PURCHASED"),
+            documented("voidedPurchaseNotification", "product 1, refund 1", in: "ACTIVE"),
+            documented("voidedPurchaseNotification", "product 1, refund 1", in: "EXPIRED"),
+            documented("voidedPurchaseNotification", "product 2, refund 1", in: "CANCELLED"),
+            documented("voidedPurchaseNotification", "product 2, refund 1", in: "PURCHASED"),
             documented(
                 "voidedPurchaseNotification",
                 "product 2, refund 2",
-                "PURCHASED",
-                "a partial refund whose amount is not stated"
+                in: "PURCHASED",
+                why: "a partial refund whose amount is not stated"
             ),
-            documented("pendingRefundReviewNotification", "", "not asked"),
-            documented("testNotification", "", "not asked"),
+            documented("pendingRefundReviewNotification", "", in: "not asked"),
+            documented("testNotification", "", in: "not asked"),
         ]
     }()
 
@@ -108,7 +108,7 @@ extension DocumentedCase {
     private static let revenueCat: [DocumentedCase] = {
         func documented(_ type: String, _ subtype: String? = nil, like template: String? = nil) -> DocumentedCase {
             DocumentedCase(
-                native: NativeCase(.revenuecat, type, subtype ?? ""),
+                native: NativeCase(.revenuecat, type, subtype: subtype ?? ""),
                 isExact: subtype != nil,
                 explanation: "without the fields that make up this type",
                 template: template

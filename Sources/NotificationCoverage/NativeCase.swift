@@ -14,7 +14,7 @@ package struct NativeCase: Hashable, Sendable {
     /// The provider's answer to the look-up; empty if there is none.
     package let state: String
 
-    package init(_ provider: Provider, _ type: String, _ subtype: String = "", state: String = "") {
+    package init(_ provider: Provider, _ type: String, subtype: String = "", state: String = "") {
         self.provider = provider
         self.type = type
         self.subtype = subtype
@@ -45,10 +45,10 @@ package struct NativeCase: Hashable, Sendable {
             else { continue }
             if member == "signedPayload" {
                 guard let type = payload.text("notificationType") else { return nil }
-                self.init(.apple, type, payload.text("subtype") ?? "")
+                self.init(.apple, type, subtype: payload.text("subtype") ?? "")
             } else {
                 let kind = (try? ObjectReader(vector.config))?.text("kind") ?? ""
-                self.init(.apple, "uploaded \(kind)", payload.text("type") ?? "")
+                self.init(.apple, "uploaded \(kind)", subtype: payload.text("type") ?? "")
             }
             return
         }
@@ -57,7 +57,7 @@ package struct NativeCase: Hashable, Sendable {
 
     private init?(google body: ObjectReader, _ vector: Vector) {
         if body.text("purchaseToken") != nil {
-            self.init(.google, "uploaded token", body.text("kind") ?? "", state: Self.state(vector.http))
+            self.init(.google, "uploaded token", subtype: body.text("kind") ?? "", state: Self.state(vector.http))
             return
         }
         var notification = body
@@ -76,7 +76,7 @@ package struct NativeCase: Hashable, Sendable {
         default:
             subtype = content.text("notificationType") ?? ""
         }
-        self.init(.google, contents[0].name, subtype, state: Self.state(vector.http))
+        self.init(.google, contents[0].name, subtype: subtype, state: Self.state(vector.http))
     }
 
     private static func state(_ http: [RecordedAnswer]?) -> String {
@@ -94,10 +94,10 @@ package struct NativeCase: Hashable, Sendable {
     private init?(revenueCat body: ObjectReader) {
         guard let event = try? ObjectReader(body.value("event")), let type = event.text("type") else { return nil }
         switch type {
-        case "CANCELLATION": self.init(.revenuecat, type, event.text("cancel_reason") ?? "")
-        case "EXPIRATION": self.init(.revenuecat, type, event.text("expiration_reason") ?? "")
+        case "CANCELLATION": self.init(.revenuecat, type, subtype: event.text("cancel_reason") ?? "")
+        case "EXPIRATION": self.init(.revenuecat, type, subtype: event.text("expiration_reason") ?? "")
         case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE":
-            self.init(.revenuecat, type, event.text("period_type") ?? "")
+            self.init(.revenuecat, type, subtype: event.text("period_type") ?? "")
         default: self.init(.revenuecat, type)
         }
     }
@@ -106,7 +106,7 @@ package struct NativeCase: Hashable, Sendable {
         if let kind = body.text("kind") {
             guard let answer = http?.first, let object = try? ObjectReader(parsing: answer.body) else { return nil }
             let members = ["mode", "status", "payment_status"].compactMap { object.text($0) }
-            self.init(.stripe, "asked \(kind)", members.joined(separator: " "))
+            self.init(.stripe, "asked \(kind)", subtype: members.joined(separator: " "))
             return
         }
         guard let type = body.text("type") else { return nil }
@@ -119,19 +119,19 @@ package struct NativeCase: Hashable, Sendable {
         let changed = (previous.map { Array($0.members) } ?? []).map(\.name).sorted()
         let status = object.text("status") ?? ""
         switch type.split(separator: ".").first {
-        case "invoice": self.init(.stripe, type, object.text("billing_reason") ?? "")
+        case "invoice": self.init(.stripe, type, subtype: object.text("billing_reason") ?? "")
         case "checkout":
-            self.init(.stripe, type, "\(object.text("mode") ?? ""), \(object.text("payment_status") ?? "")")
+            self.init(.stripe, type, subtype: "\(object.text("mode") ?? ""), \(object.text("payment_status") ?? "")")
         case "customer", "subscription_schedule", "refund":
             if changed.contains("status") {
                 let before = previous?["status"].flatMap { try? $0.string() } ?? "null"
-                self.init(.stripe, type, "\(before) → \(status)")
+                self.init(.stripe, type, subtype: "\(before) → \(status)")
             } else if type.hasSuffix(".updated"), object.text("object") != "customer" {
-                self.init(.stripe, type, changed.isEmpty ? "nothing named" : changed.joined(separator: ", "))
+                self.init(.stripe, type, subtype: changed.isEmpty ? "nothing named" : changed.joined(separator: ", "))
             } else {
-                self.init(.stripe, type, status)
+                self.init(.stripe, type, subtype: status)
             }
-        case "charge" where object.text("object") == "dispute": self.init(.stripe, type, status)
+        case "charge" where object.text("object") == "dispute": self.init(.stripe, type, subtype: status)
         default: self.init(.stripe, type)
         }
     }

@@ -89,7 +89,7 @@ actor Connection {
             try database.execute(begin)
             do {
                 let transaction = SQLJournalTransaction(database, .sqlite)
-                for job in group { try await perform(job, alone: group.count == 1, transaction, database) }
+                for job in group { try await perform(job, alone: group.count == 1, in: transaction, of: database) }
                 try database.execute("COMMIT")
             } catch {
                 roll(back: database)
@@ -105,8 +105,8 @@ actor Connection {
     private func perform(
         _ job: any Job,
         alone isAlone: Bool,
-        _ transaction: any JournalTransaction,
-        _ database: Database
+        in transaction: any JournalTransaction,
+        of database: Database
     ) async throws {
         if isAlone {
             if let error = await job.run(transaction) { throw error }

@@ -17,7 +17,7 @@ package enum StoryVectors {
         from start: Date
     ) async throws -> [String] {
         let playback = try await StoryPlayback(story, by: simulator, from: start)
-        try check(playback, story, simulator)
+        try check(playback, of: story, by: simulator)
         let config = String(decoding: simulator.receiverConfiguration, as: UTF8.self)
         return try playback.taken.enumerated().map { index, taken in
             var headers = JSONMembers()
@@ -45,7 +45,8 @@ package enum StoryVectors {
     }
 
     /// - Throws: `VectorError` if a step comes to something else than the story says.
-    package static func check(_ playback: StoryPlayback, _ story: CustomerStory, _ simulator: any StorySimulator) throws
+    package static func check(_ playback: StoryPlayback, of story: CustomerStory, by simulator: any StorySimulator)
+        throws
     {
         let kinds = playback.kinds
         for expectation in try simulator.expectations(of: story) {

@@ -50,7 +50,7 @@ struct AppleStoryTests {
     @Test("names are unique, and a story that makes no sense is refused")
     func names() throws {
         #expect(Set(AppleStory.all.map(\.id)).count == AppleStory.all.count)
-        let nonsense = AppleStory("nonsense", "Renews what never began.", [.init(.atPeriodEnd, .renew)])
+        let nonsense = AppleStory("nonsense", "Renews what never began.", steps: [.init(.atPeriodEnd, .renew)])
         #expect(throws: SimulatorError.self) { try nonsense.notifications(from: AppleFixture.start) }
     }
 }

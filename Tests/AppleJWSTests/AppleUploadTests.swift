@@ -15,7 +15,7 @@ struct AppleUploadTests {
 
         init(_ steps: [AppleStory.Step]) throws {
             fixture = try AppleFixture()
-            notifications = try AppleStory("upload", "Uploads.", steps).notifications(from: AppleFixture.start)
+            notifications = try AppleStory("upload", "Uploads.", steps: steps).notifications(from: AppleFixture.start)
             for notification in notifications {
                 for event in try fixture.adapter.events(fixture.simulator.delivery(notification)) {
                     _ = ledger.apply(event)
@@ -61,7 +61,7 @@ struct AppleUploadTests {
     func age() throws {
         let simulator = try AppleSimulator(seed: "age")
         let received = AppleFixture.start.addingTimeInterval(3 * 365 * 86_400)
-        let story = try AppleStory("age", "A purchase.", [Step(.after(.zero), .subscribe(.basicMonthly))])
+        let story = try AppleStory("age", "A purchase.", steps: [Step(.after(.zero), .subscribe(.basicMonthly))])
             .notifications(from: AppleFixture.start)
         guard case .data(let data) = story[0].content else { throw CancellationError() }
         let transaction = try simulator.signed(#require(data.transactionInfo), at: AppleFixture.start)

@@ -136,8 +136,8 @@ struct PlayProductIdentityTests {
             type,
             id: type,
             at: time,
-            .init(GoogleVectors.event - 2 * GoogleVectors.second, 0, order),
-            [
+            .init(GoogleVectors.event - 2 * GoogleVectors.second, to: 0, order),
+            changing: [
                 "store": "PLAY_STORE", "product_id": "coins_100", "original_transaction_id": .string(order),
                 "expiration_at_ms": .null, "entitlement_ids": .null, "price_in_purchased_currency": .raw("1.99"),
                 "currency": "EUR",

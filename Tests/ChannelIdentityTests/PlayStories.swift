@@ -124,8 +124,8 @@ struct Holding {
             type,
             id: "\(type)-\(order)-\(time)",
             at: time + 3000,
-            .init(start, end ?? self.end, order),
-            [
+            .init(start, to: end ?? self.end, order),
+            changing: [
                 "store": "PLAY_STORE", "product_id": .string("\(product):\(plan)"),
                 "original_transaction_id": .string(firstOrder),
                 "period_type": .string(phase == "freeTrial" ? "TRIAL" : "NORMAL"),

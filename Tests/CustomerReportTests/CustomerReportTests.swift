@@ -18,7 +18,7 @@ import Testing
     ) -> LogLine {
         .event(
             NormalizedEvent(
-                id: EventID(SubscriptionID(store: .appStore, environment: .production, id: lineage), .notified, id),
+                id: EventID(.notified, in: SubscriptionID(store: .appStore, environment: .production, id: lineage), id),
                 event: event,
                 provider: .apple,
                 store: .appStore,
@@ -123,8 +123,8 @@ import Testing
             if event.event.kind == .expired { event.occurredAt -= 3600 }
             if index == 2 {
                 event.id = EventID(
-                    SubscriptionID(store: .appStore, environment: .production, id: "1000"),
                     .notified,
+                    in: SubscriptionID(store: .appStore, environment: .production, id: "1000"),
                     "c"
                 )
             }

@@ -86,7 +86,7 @@ struct EventCodingTests {
     private func envelope(_ event: LifecycleEvent) -> NormalizedEvent {
         let lineage = SubscriptionID(store: .appStore, environment: .sandbox, id: "1")
         return NormalizedEvent(
-            id: EventID(lineage, .notified, "1"),
+            id: EventID(.notified, in: lineage, "1"),
             event: event,
             provider: .apple,
             store: .appStore,

@@ -9,7 +9,7 @@ struct IdentityTests {
     @Test("An event id is a SHA-256 over the lengths and contents of its parts")
     func digest() throws {
         // printf 'lifecycle-event/19:app_store10:production10:200000012312:period_began1:7' | sha256sum
-        let id = EventID(lineage, .periodBegan, "7").description
+        let id = EventID(.periodBegan, in: lineage, "7").description
         #expect(id == "ac5bdd465652bbb6487317751c5b398c3b0d24cc")
         let page = try Self.page()
         #expect(page.contains("printf 'lifecycle-event/19:app_store10:production10:200000012312:period_began1:7' |"))
@@ -49,11 +49,11 @@ struct IdentityTests {
 
     @Test("Parts cannot run into one another")
     func separation() {
-        #expect(EventID(lineage, .periodBegan, "1", "23") != EventID(lineage, .periodBegan, "12", "3"))
-        #expect(EventID(lineage, .periodBegan, "1", "") != EventID(lineage, .periodBegan, "1"))
+        #expect(EventID(.periodBegan, in: lineage, "1", "23") != EventID(.periodBegan, in: lineage, "12", "3"))
+        #expect(EventID(.periodBegan, in: lineage, "1", "") != EventID(.periodBegan, in: lineage, "1"))
         let sandbox = SubscriptionID(store: .appStore, environment: .sandbox, id: lineage.id)
-        #expect(EventID(lineage, .ended, "1") != EventID(sandbox, .ended, "1"))
-        #expect(EventID(lineage, .ended, "1") != EventID(lineage, .periodBegan, "1"))
+        #expect(EventID(.ended, in: lineage, "1") != EventID(.ended, in: sandbox, "1"))
+        #expect(EventID(.ended, in: lineage, "1") != EventID(.periodBegan, in: lineage, "1"))
         #expect(
             EventID(provider: .apple, environment: .production, notification: "a", ordinal: 0)
                 != EventID(provider: .apple, environment: .production, notification: "a", ordinal: 1)
@@ -75,8 +75,8 @@ struct IdentityTests {
             ]
         }
         let expected = EventID(
-            SubscriptionID(store: .playStore, environment: .production, id: ""),
             .periodBegan,
+            in: SubscriptionID(store: .playStore, environment: .production, id: ""),
             "\(order)/hifi"
         )
         for lineage in names {
@@ -119,7 +119,7 @@ struct IdentityTests {
 
     @Test("An event id reads back, and nothing else reads as one")
     func text() throws {
-        let id = EventID(lineage, .ended, "1")
+        let id = EventID(.ended, in: lineage, "1")
         #expect(EventID(id.description) == id)
         #expect(try CanonicalJSON.value(EventID.self, from: try CanonicalJSON.bytes(id)) == id)
         for text in ["", "xyz", id.description.uppercased(), id.description + "0", String(id.description.dropLast())] {

@@ -219,7 +219,7 @@ struct AddOnTests {
             var ledger = AccountLedger()
             var news: [Int: AppliedEvent.Disposition] = [:]
             for place in places {
-                for applied in webhooks[place].flatMap({ ledger.apply($0) }) { news[place] = applied.disposition }
+                for applied in webhooks[place].compactMap({ ledger.apply($0) }) { news[place] = applied.disposition }
             }
             let isOver = (places.firstIndex(of: 3) ?? 0) < (places.firstIndex(of: 2) ?? 0)
             #expect(news[1] == .applied, "\(places)")

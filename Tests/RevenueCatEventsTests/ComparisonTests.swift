@@ -125,7 +125,7 @@ struct ComparisonTests {
             AppleStory(
                 "grace-expiry",
                 "A charge fails, the grace period ends, and no payment comes.",
-                [
+                steps: [
                     .init(.after(.zero), .subscribe(.basicMonthly)),
                     .init(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400))),
                     .init(.atGraceEnd, .endGrace), .init(.after(.seconds(44 * 86_400)), .expire(.billingRetry)),
@@ -160,7 +160,7 @@ struct ComparisonTests {
             AppleStory(
                 "retry-recovery",
                 "A charge fails without grace, and succeeds later.",
-                [
+                steps: [
                     .init(.after(.zero), .subscribe(.basicMonthly)), .init(.atPeriodEnd, .failToRenew(grace: nil)),
                     .init(.after(.seconds(9 * 86_400)), .recover),
                 ]

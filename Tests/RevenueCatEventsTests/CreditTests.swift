@@ -47,7 +47,9 @@ struct CreditTests {
         _ product: String,
         _ changes: KeyValuePairs<String, JSONText?> = [:]
     ) -> Event {
-        Event(type, id: "\(type)-\(at)-\(product)", at: at, period, ["product_id": .string(product)]).with(changes)
+        Event(type, id: "\(type)-\(at)-\(product)", at: at, period, changing: ["product_id": .string(product)]).with(
+            changes
+        )
     }
 
     let basic = event("INITIAL_PURCHASE", t0 + 5000, .first, "basic_m").priced("10.00")
@@ -69,7 +71,7 @@ struct CreditTests {
         let coins = Self.event(
             "NON_RENEWING_PURCHASE",
             t0 + day,
-            Period(t0 + day, t0 + day, "C1"),
+            Period(t0 + day, to: t0 + day, "C1"),
             "coins",
             ["original_transaction_id": "C1", "expiration_at_ms": .null, "entitlement_ids": .null]
         )
@@ -82,7 +84,7 @@ struct CreditTests {
         let packs = Self.event(
             "NON_RENEWING_PURCHASE",
             t0 + day,
-            Period(t0 + day, t0 + day, "C1"),
+            Period(t0 + day, to: t0 + day, "C1"),
             "coins",
             [
                 "original_transaction_id": "C1", "expiration_at_ms": .null, "entitlement_ids": .null,
@@ -107,7 +109,7 @@ struct CreditTests {
     @Test("an immediate change at half the cycle pays three quarters of the new allowance, in either order")
     func upgrade() throws {
         let announced = Self.event("PRODUCT_CHANGE", half, .first, "basic_m", ["new_product_id": "pro_m"])
-        let began = Self.event("RENEWAL", half, Period(half, half + 31 * day, "O1-2"), "pro_m").priced("20.00")
+        let began = Self.event("RENEWAL", half, Period(half, to: half + 31 * day, "O1-2"), "pro_m").priced("20.00")
         for order in [[announced, began], [began, announced]] {
             let host = RefundTests.Host(try Self.events([basic] + order), Self.policy)
             #expect(host.balance == 375 + 200)
@@ -119,7 +121,7 @@ struct CreditTests {
 
     @Test("a change across at the same price pays half of the new allowance at half the cycle")
     func crossgrade() throws {
-        let began = Self.event("RENEWAL", half, Period(half, half + 31 * day, "O1-2"), "rival_m").priced("10.00")
+        let began = Self.event("RENEWAL", half, Period(half, to: half + 31 * day, "O1-2"), "rival_m").priced("10.00")
         #expect(try Self.host(basic, began).balance == 150 + 200)
     }
 
@@ -134,8 +136,8 @@ struct CreditTests {
     @Test("one account on two stores: access by either, credits by each")
     func twoStores() throws {
         let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE", "original_transaction_id": "S1"]
-        let stripe = Self.event("INITIAL_PURCHASE", t0 + 6000, Period(t0, t1, "S1"), "pro_m", web).priced("20.00")
-        let over = Self.event("EXPIRATION", t1 + 1000, Period(t0, t1, "S1"), "pro_m", web)
+        let stripe = Self.event("INITIAL_PURCHASE", t0 + 6000, Period(t0, to: t1, "S1"), "pro_m", web).priced("20.00")
+        let over = Self.event("EXPIRATION", t1 + 1000, Period(t0, to: t1, "S1"), "pro_m", web)
         let host = try Self.host(stripe, basic, renewal, over)
         let account = Account.Identifier("u1", .appUserID)
         let access = host.ledger.access(of: account, at: Date(timeIntervalSince1970: Double(t1 + day) / 1000))

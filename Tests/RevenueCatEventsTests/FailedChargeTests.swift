@@ -24,13 +24,13 @@ struct FailedChargeTests {
         traps.event(
             "BILLING_ISSUE",
             at,
-            Period(t0, end, "O1"),
+            Period(t0, to: end, "O1"),
             ["grace_period_expiration_at_ms": grace.map { .integer($0) } ?? .null]
         )
     }
 
     private func canceled(_ at: Int64, end: Int64) -> TrapTests.Event {
-        traps.event("CANCELLATION", at, Period(t0, end, "O1"), ["cancel_reason": "BILLING_ERROR"])
+        traps.event("CANCELLATION", at, Period(t0, to: end, "O1"), ["cancel_reason": "BILLING_ERROR"])
     }
 
     @Test("a pause whose end brings a failed charge reads as a pause until then, and as a charge that is tried since")
@@ -38,14 +38,14 @@ struct FailedChargeTests {
         let paused = traps.event(
             "EXPIRATION",
             t1 + 1000,
-            Period(t0, t1, "O1"),
+            Period(t0, to: t1, "O1"),
             ["expiration_reason": "SUBSCRIPTION_PAUSED"]
         )
         let failed = issue(t2, end: t1, grace: nil)
         let over = traps.event(
             "EXPIRATION",
             t2 + 30 * day,
-            Period(t0, t1, "O1"),
+            Period(t0, to: t1, "O1"),
             ["expiration_reason": "BILLING_ERROR"]
         )
         for (rest, last) in [([], .billingRetry), ([over], .expired)]
@@ -186,17 +186,17 @@ struct FailedChargeTests {
         let refund = traps.event(
             "CANCELLATION",
             cut + 900_000,
-            Period(t0, cut, "O1"),
+            Period(t0, to: cut, "O1"),
             ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         let over = traps.event(
             "EXPIRATION",
             cut + 900_001,
-            Period(t0, cut, "O1"),
+            Period(t0, to: cut, "O1"),
             ["expiration_reason": "CUSTOMER_SUPPORT"]
         )
         for end in [cut, t1] {
-            let undone = traps.event("REFUND_REVERSED", t0 + 13 * day, Period(t0, end, "O1"))
+            let undone = traps.event("REFUND_REVERSED", t0 + 13 * day, Period(t0, to: end, "O1"))
             for order in StoryTests.permutations([traps.purchase, refund, over, undone]) {
                 var ledger = AccountLedger()
                 for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
@@ -234,7 +234,7 @@ extension FailedChargeTests {
         let refund = traps.event(
             "CANCELLATION",
             t0 + 5 * day + 1000,
-            Period(t0, t0 + 5 * day, "O1"),
+            Period(t0, to: t0 + 5 * day, "O1"),
             ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         try check(

@@ -19,11 +19,11 @@ struct KeptTransactionTests {
         ]
         func refund(_ start: Int64) -> RevenueCatSimulator.Event {
             let at = start + 10 * Self.day
-            return CreditTests.event("CANCELLATION", at + 5000, Period(start, at, "S1"), "basic_m", fields)
+            return CreditTests.event("CANCELLATION", at + 5000, Period(start, to: at, "S1"), "basic_m", fields)
                 .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
         }
-        let first = Period(Self.t0, Self.t1, "S1")
-        let second = Period(Self.t1, Self.t1 + 28 * Self.day, "S1")
+        let first = Period(Self.t0, to: Self.t1, "S1")
+        let second = Period(Self.t1, to: Self.t1 + 28 * Self.day, "S1")
         let host = RefundTests.Host(
             try CreditTests.events([
                 CreditTests.event("INITIAL_PURCHASE", Self.t0 + 5000, first, "basic_m", fields).priced("10.00"),
@@ -42,8 +42,8 @@ struct KeptTransactionTests {
         let fields: KeyValuePairs<String, JSONText?> = [
             "store": .string(store), "original_transaction_id": "S1",
         ]
-        let first = Period(Self.t0, Self.t1, "S1")
-        let second = Period(Self.t1 + Self.day, Self.t1 + 29 * Self.day, "S1")
+        let first = Period(Self.t0, to: Self.t1, "S1")
+        let second = Period(Self.t1 + Self.day, to: Self.t1 + 29 * Self.day, "S1")
         func expired(_ period: Period) -> RevenueCatSimulator.Event {
             CreditTests.event("EXPIRATION", period.end + 1000, period, "basic_m", fields)
                 .with(["expiration_reason": "UNSUBSCRIBE"])
@@ -69,13 +69,13 @@ struct KeptTransactionTests {
         let fields: KeyValuePairs<String, JSONText?> = [
             "store": .string(store), "original_transaction_id": "S1",
         ]
-        let first = Period(Self.t0, Self.t1, "S1")
+        let first = Period(Self.t0, to: Self.t1, "S1")
         let changed = Self.t0 + 15 * Self.day
-        let second = Period(changed, changed + 31 * Self.day, "S1")
+        let second = Period(changed, to: changed + 31 * Self.day, "S1")
         let at = changed + 5 * Self.day
         let basic = CreditTests.event("INITIAL_PURCHASE", first.start + 5000, first, "basic_m", fields).priced("10.00")
         let pro = CreditTests.event("RENEWAL", changed + 5000, second, "pro_m", fields).priced("20.00")
-        let refund = CreditTests.event("CANCELLATION", at, Period(changed, at, "S1"), "pro_m", fields)
+        let refund = CreditTests.event("CANCELLATION", at, Period(changed, to: at, "S1"), "pro_m", fields)
             .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-20.00")
         func isGranted(_ events: [RevenueCatSimulator.Event], at time: Int64) throws -> Bool {
             let host = RefundTests.Host(try CreditTests.events(events), CreditTests.policy)
@@ -91,7 +91,8 @@ struct KeptTransactionTests {
     // MARK: One order's name for every month
 
     private static let months = [
-        Period(t0, t1, "GPA.1"), Period(t1, t1 + 28 * day, "GPA.1"), Period(t1 + 28 * day, t1 + 59 * day, "GPA.1"),
+        Period(t0, to: t1, "GPA.1"), Period(t1, to: t1 + 28 * day, "GPA.1"),
+        Period(t1 + 28 * day, to: t1 + 59 * day, "GPA.1"),
     ]
 
     private static func onPlay(
@@ -117,7 +118,7 @@ struct KeptTransactionTests {
 
     private static func refund(_ month: Int) -> RevenueCatSimulator.Event {
         let at = months[month].start + 10 * day
-        return onPlay("CANCELLATION", at: at + 5000, Period(months[month].start, at, "GPA.1"))
+        return onPlay("CANCELLATION", at: at + 5000, Period(months[month].start, to: at, "GPA.1"))
             .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
     }
 
@@ -154,7 +155,7 @@ struct KeptTransactionTests {
         let host = RefundTests.Host(events + events, CreditTests.policy)
         #expect(host.count(.paused) == 2)
         #expect(host.count(.expired) == 1)
-        let back = Period(Self.months[2].end + Self.day, Self.months[2].end + 31 * Self.day, "GPA.1")
+        let back = Period(Self.months[2].end + Self.day, to: Self.months[2].end + 31 * Self.day, "GPA.1")
         let again = try CreditTests.events([
             Self.begun(0), Self.ended(0, by: "UNSUBSCRIBE"),
             Self.onPlay("RENEWAL", at: back.start + 5000, back).priced("10.00"),
@@ -172,12 +173,12 @@ struct KeptTransactionTests {
         let starts = [Self.t0, Self.t1, Self.t1 + 28 * Self.day, Self.t1 + 59 * Self.day]
         var months: [RevenueCatSimulator.Event] = []
         for (index, name) in (["GPA.1"] + names).enumerated() {
-            let period = Period(starts[index], starts[index + 1], name)
+            let period = Period(starts[index], to: starts[index + 1], name)
             let type = index == 0 ? "INITIAL_PURCHASE" : "RENEWAL"
             months.append(CreditTests.event(type, starts[index] + 5000, period, "basic_m", fields).priced("10.00"))
         }
         let at = Self.t1 + 10 * Self.day
-        let refund = CreditTests.event("CANCELLATION", at + 5000, Period(Self.t1, at, "GPA.1"), "basic_m", fields)
+        let refund = CreditTests.event("CANCELLATION", at + 5000, Period(Self.t1, to: at, "GPA.1"), "basic_m", fields)
             .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
         for order in StoryTests.permutations(months + [refund]) {
             let events = try CreditTests.events(order)

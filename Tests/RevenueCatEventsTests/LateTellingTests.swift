@@ -20,7 +20,7 @@ struct LateTellingTests {
         let basic = CreditTests.event(
             "INITIAL_PURCHASE",
             Self.t0 + 5000,
-            Period(Self.t0, Self.t1, "GPA.1"),
+            Period(Self.t0, to: Self.t1, "GPA.1"),
             "sub:basic",
             play
         )
@@ -28,7 +28,7 @@ struct LateTellingTests {
         let pro = CreditTests.event(
             "INITIAL_PURCHASE",
             at + 5000,
-            Period(at, at + 31 * Self.day, "GPA.2"),
+            Period(at, to: at + 31 * Self.day, "GPA.2"),
             "sub:pro",
             other
         ).priced("20.00")
@@ -48,7 +48,7 @@ struct LateTellingTests {
         let refund = CreditTests.event(
             "CANCELLATION",
             refunded + 5000,
-            Period(Self.t0, refunded, "O1"),
+            Period(Self.t0, to: refunded, "O1"),
             "basic_m",
             ["cancel_reason": "CUSTOMER_SUPPORT"]
         ).priced("-10.00")
@@ -56,7 +56,7 @@ struct LateTellingTests {
         let pro = CreditTests.event(
             "RENEWAL",
             again + 5000,
-            Period(again, again + 31 * Self.day, "O1-2"),
+            Period(again, to: again + 31 * Self.day, "O1-2"),
             "pro_m"
         ).priced("20.00")
         let host = RefundTests.Host(try CreditTests.events([basic, refund, pro]), CreditTests.policy)
@@ -70,15 +70,15 @@ struct LateTellingTests {
         let first = CreditTests.event(
             "INITIAL_PURCHASE",
             Self.t0 + 5000,
-            Period(Self.t0, Self.t1, "A1"),
+            Period(Self.t0, to: Self.t1, "A1"),
             "basic_m",
             amazon
         )
-        let second = CreditTests.event("RENEWAL", Self.t1 + 5000, Period(Self.t1, t2, "A1"), "basic_m", amazon)
+        let second = CreditTests.event("RENEWAL", Self.t1 + 5000, Period(Self.t1, to: t2, "A1"), "basic_m", amazon)
         let at = Self.t1 + 10 * Self.day
-        let refund = CreditTests.event("CANCELLATION", at, Period(Self.t1, at, "A1"), "basic_m", amazon)
+        let refund = CreditTests.event("CANCELLATION", at, Period(Self.t1, to: at, "A1"), "basic_m", amazon)
             .with(["cancel_reason": "CUSTOMER_SUPPORT"])
-        let expired = CreditTests.event("EXPIRATION", at, Period(Self.t1, at, "A1"), "basic_m", amazon)
+        let expired = CreditTests.event("EXPIRATION", at, Period(Self.t1, to: at, "A1"), "basic_m", amazon)
             .with(["expiration_reason": "CUSTOMER_SUPPORT"])
         let later = Date(timeIntervalSince1970: Double(at + Self.day) / 1000)
         for losses in [[refund], [expired], [refund, expired]] {

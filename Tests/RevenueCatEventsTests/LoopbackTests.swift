@@ -21,7 +21,7 @@ struct LoopbackTests {
         id: "1",
         at: 1_769_904_005_000,
         .second,
-        ["store": "STRIPE", "price": 0]
+        changing: ["store": "STRIPE", "price": 0]
     )
     static let answer = Array(
         ClientTests.list([ClientTests.item(["store": "stripe", "current_period_ends_at": 1_772_323_200_000])]).utf8

@@ -74,7 +74,7 @@ struct LostWebhookTests {
             throws
             -> [NormalizedEvent]
         {
-            let period = CreditTests.Period(start, end, transactions[start == t0 ? 0 : 1])
+            let period = CreditTests.Period(start, to: end, transactions[start == t0 ? 0 : 1])
             var event = CreditTests.event(type, time, period, "basic_m", ["store": .string(store)])
             if let reason {
                 event = event.with(["cancel_reason": .string(reason), "expiration_reason": .string(reason)])

@@ -42,7 +42,7 @@ struct PitfallTests {
         let refund = traps.event(
             "CANCELLATION",
             t1 + day,
-            .init(t0, t1, "O1"),
+            .init(t0, to: t1, "O1"),
             ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         #expect(traps.isGranted(try traps.ledger(traps.purchase, traps.renewal, refund), t1 + 2 * day) == true)
@@ -59,7 +59,7 @@ struct PitfallTests {
         let refund = traps.event(
             "CANCELLATION",
             t0 + 10 * day,
-            .init(t0, t0 + 10 * day, "O1"),
+            .init(t0, to: t0 + 10 * day, "O1"),
             ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         #expect(traps.isGranted(try traps.ledger(traps.purchase, change, refund), t0 + 13 * day) == false)

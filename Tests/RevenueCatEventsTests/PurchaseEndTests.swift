@@ -35,14 +35,14 @@ struct PurchaseEndTests {
     }
 
     private static func bought(_ store: String) -> Event {
-        event("INITIAL_PURCHASE", at: t0 + 5000, Period(t0, t1, "GPA.1"), in: store)
+        event("INITIAL_PURCHASE", at: t0 + 5000, Period(t0, to: t1, "GPA.1"), in: store)
     }
 
     /// The renewal, charged a day before it begins, and taken back seven hours before.
     private static func ahead(_ store: String, order: String) -> [Event] {
         let end = t1 - 7 * hour
-        let renewal = Period(t1, t2, order)
-        let taken = Period(t1, end, order)
+        let renewal = Period(t1, to: t2, order)
+        let taken = Period(t1, to: end, order)
         return [
             event("RENEWAL", at: t1 - 20 * hour, renewal, in: store),
             event("CANCELLATION", at: end + 5000, taken, in: store, with: ["cancel_reason": "CUSTOMER_SUPPORT"])
@@ -94,11 +94,11 @@ struct PurchaseEndTests {
         let end = Self.event(
             "EXPIRATION",
             at: t1 + 48 * hour,
-            Period(t0, t1, "GPA.1"),
+            Period(t0, to: t1, "GPA.1"),
             in: store,
             with: ["expiration_reason": "BILLING_ERROR"]
         )
-        let back = Self.event("RENEWAL", at: t1 + 24 * hour, Period(t1 + 24 * hour, t2, "GPA.1..0"), in: store)
+        let back = Self.event("RENEWAL", at: t1 + 24 * hour, Period(t1 + 24 * hour, to: t2, "GPA.1..0"), in: store)
         #expect(try access([Self.bought(store), back, end], at: [-1, 1, 25, 72]) == [true, false, true, true])
     }
 
@@ -108,11 +108,11 @@ struct PurchaseEndTests {
         let extended = Self.event(
             "SUBSCRIPTION_EXTENDED",
             at: t1 - 4 * hour,
-            Period(t0, t1, "GPA.1"),
+            Period(t0, to: t1, "GPA.1"),
             in: "PLAY_STORE"
         )
         #expect(try access([Self.bought("PLAY_STORE"), ahead[2], extended], at: [-3, 1]) == [true, false])
-        let anew = Self.event("RENEWAL", at: t1 - 4 * hour, Period(t1 - 4 * hour, t2, "3"), in: "APP_STORE")
+        let anew = Self.event("RENEWAL", at: t1 - 4 * hour, Period(t1 - 4 * hour, to: t2, "3"), in: "APP_STORE")
         let taken = Self.ahead("APP_STORE", order: "2")
         #expect(
             try access([Self.bought("APP_STORE"), taken[0], taken[2], anew], at: [-5, -3, 1]) == [false, true, true]
@@ -123,7 +123,13 @@ struct PurchaseEndTests {
     func changedSince() throws {
         let changed = t1 - 10 * hour
         let ahead = Self.ahead("APP_STORE", order: "2")
-        let pro = Self.event("RENEWAL", at: changed + 5000, Period(changed, t2, "3"), in: "APP_STORE", product: "pro_m")
+        let pro = Self.event(
+            "RENEWAL",
+            at: changed + 5000,
+            Period(changed, to: t2, "3"),
+            in: "APP_STORE",
+            product: "pro_m"
+        )
         #expect(
             try access([Self.bought("APP_STORE"), ahead[0], pro, ahead[2]], at: [-11, -6, 1]) == [true, true, true]
         )
@@ -131,9 +137,9 @@ struct PurchaseEndTests {
 
     @Test("an extension of a later month under the first order is of that month")
     func extendedLater() throws {
-        let months = [Period(t0, t1, "GPA.1"), Period(t1, t2, "GPA.1")]
+        let months = [Period(t0, to: t1, "GPA.1"), Period(t1, to: t2, "GPA.1")]
         let renewal = Self.event("RENEWAL", at: t1 + 5000, months[1], in: "PLAY_STORE")
-        let longer = Period(t1, t2 + 7 * day, "GPA.1")
+        let longer = Period(t1, to: t2 + 7 * day, "GPA.1")
         let extended = Self.event("SUBSCRIPTION_EXTENDED", at: t1 + 9 * day, longer, in: "PLAY_STORE")
         let weeks = (t2 - t1) / hour
         let events = [Self.bought("PLAY_STORE"), renewal, extended]
@@ -142,7 +148,7 @@ struct PurchaseEndTests {
         let first = Self.event(
             "SUBSCRIPTION_EXTENDED",
             at: t0 + day,
-            Period(t0, t1 + 7 * day, "GPA.1"),
+            Period(t0, to: t1 + 7 * day, "GPA.1"),
             in: "PLAY_STORE"
         )
         #expect(try access([Self.bought("PLAY_STORE"), first], at: [-700, 100, 200]) == [true, true, false])

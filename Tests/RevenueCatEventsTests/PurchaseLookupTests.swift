@@ -85,7 +85,13 @@ struct PurchaseLookupTests {
     static func webhook(_ changes: Changes = [:], _ usd: String = "49.99", _ local: String? = "49.99") throws
         -> NormalizedEvent
     {
-        var event = Event("NON_RENEWING_PURCHASE", id: "E-1", at: t0 + 5000, .first, ["expiration_at_ms": .some(.null)])
+        var event = Event(
+            "NON_RENEWING_PURCHASE",
+            id: "E-1",
+            at: t0 + 5000,
+            .first,
+            changing: ["expiration_at_ms": .some(.null)]
+        )
         event = event.with(["price": .raw(usd)])
         if let local { event = event.with(["price_in_purchased_currency": .raw(local), "currency": "USD"]) }
         return try one(event.with(changes))

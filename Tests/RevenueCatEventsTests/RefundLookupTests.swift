@@ -23,7 +23,7 @@ struct RefundLookupTests {
             id: "C",
             at: t0 + 2 * day,
             .first,
-            [
+            changing: [
                 "cancel_reason": "CUSTOMER_SUPPORT", "expiration_at_ms": .integer(t0 + 2 * day),
                 "product_id": .string(bought.product?.id.rawValue ?? ""),
             ]

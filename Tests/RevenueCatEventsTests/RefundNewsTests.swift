@@ -24,7 +24,7 @@ struct RefundNewsTests {
     @Test("a refund of an earlier period does not affect the current one", arguments: [true, false])
     func earlierPeriod(isRenewed: Bool) throws {
         let at = (isRenewed ? t1 : t0) + 9 * day
-        let refunded = refund(at, Period(t0, min(at, t1), "O1"))
+        let refunded = refund(at, Period(t0, to: min(at, t1), "O1"))
         let reported = try news([traps.purchase] + (isRenewed ? [traps.renewal] : []) + [refunded])
         guard case .refunded(let refund)? = reported.last else {
             Issue.record("\(reported)")
@@ -38,7 +38,7 @@ struct RefundNewsTests {
         let cut = t0 + 10 * day
         let off = traps.event("CANCELLATION", cut - day, .first, ["cancel_reason": "UNSUBSCRIBE"])
         let reported = try news(
-            [traps.purchase] + (isOff ? [off] : []) + [refund(cut, Period(t0, cut, "O1")), traps.renewal]
+            [traps.purchase] + (isOff ? [off] : []) + [refund(cut, Period(t0, to: cut, "O1")), traps.renewal]
         )
         #expect(reported.last?.kind == (isOff ? .started : .renewed))
     }

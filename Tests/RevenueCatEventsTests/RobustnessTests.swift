@@ -98,7 +98,7 @@ struct RobustnessTests {
             id: "1",
             at: t0 + 10 * day,
             .first,
-            ["cancel_reason": "UNSUBSCRIBE", "product_id": "old_name"]
+            changing: ["cancel_reason": "UNSUBSCRIBE", "product_id": "old_name"]
         )
         let purchase = RevenueCatSimulator.Event("INITIAL_PURCHASE", id: "2", at: t0 + 5000)
         var state = SubscriptionState(Self.lineage)
@@ -120,7 +120,7 @@ struct RobustnessTests {
                 id: "1",
                 at: t1 + 5000,
                 .second,
-                [
+                changing: [
                     "store": "PLAY_STORE", "transaction_id": .string(order),
                     "original_transaction_id": "GPA.1234-5678-9012-34567",
                 ]

@@ -76,7 +76,7 @@ struct StoreBesideRelayTests {
             CreditTests.event(
                 type,
                 Int64(day(at).timeIntervalSince1970 * 1000),
-                .init(t0, t0, id),
+                .init(t0, to: t0, id),
                 product,
                 [
                     "original_transaction_id": .string(original ?? id),

@@ -38,14 +38,14 @@ struct SuccessionTests {
     private func upgrade(_ from: String, _ to: String, at moment: Int64, number: Int = 1) -> [TrapTests.Event] {
         let (old, new) = ("GPA.\(number)", "GPA.\(number + 1)")
         let start = moment - day * (number == 1 ? 15 : 1)
-        let (before, after) = (Period(start, start + 31 * day, old), Period(moment, moment + 31 * day, new))
+        let (before, after) = (Period(start, to: start + 31 * day, old), Period(moment, to: moment + 31 * day, new))
         return [
             webhook("PRODUCT_CHANGE", at: moment, before, product: from),
             webhook("INITIAL_PURCHASE", at: moment + 2000, after, product: to),
             webhook(
                 "EXPIRATION",
                 at: moment + 2500,
-                Period(start, moment, old),
+                Period(start, to: moment, old),
                 product: from,
                 changes: ["expiration_reason": "UNSUBSCRIBE"]
             ),
@@ -53,7 +53,7 @@ struct SuccessionTests {
     }
 
     private var purchase: TrapTests.Event {
-        webhook("INITIAL_PURCHASE", at: t0 + 5000, Period(t0, t1, "GPA.1"), product: "basic")
+        webhook("INITIAL_PURCHASE", at: t0 + 5000, Period(t0, to: t1, "GPA.1"), product: "basic")
     }
 
     private func played(_ events: [TrapTests.Event], catalog: ProductCatalog? = nil) throws -> AccountLedger {
@@ -155,7 +155,7 @@ struct SuccessionTests {
         let other = webhook(
             "INITIAL_PURCHASE",
             at: t0 + 15 * day,
-            Period(t0 + 15 * day, t1 + 15 * day, "GPA.9"),
+            Period(t0 + 15 * day, to: t1 + 15 * day, "GPA.9"),
             product: "x"
         )
         #expect(try played([purchase, other]).states.count == 2)
@@ -171,7 +171,7 @@ struct SuccessionTests {
     // MARK: Something else at nearly the same time
 
     private func music(at moment: Int64, product: String = "music", order: String = "GPA.9") -> TrapTests.Event {
-        webhook("INITIAL_PURCHASE", at: moment + 2000, Period(moment, moment + 31 * day, order), product: product)
+        webhook("INITIAL_PURCHASE", at: moment + 2000, Period(moment, to: moment + 31 * day, order), product: product)
     }
 
     private static let catalog = ProductCatalog(
@@ -197,7 +197,7 @@ struct SuccessionTests {
         let refund = webhook(
             "CANCELLATION",
             at: bought + day,
-            Period(bought, bought + day, "GPA.9"),
+            Period(bought, to: bought + day, "GPA.9"),
             product: "music",
             changes: ["cancel_reason": "CUSTOMER_SUPPORT", "price_in_purchased_currency": -10, "currency": "USD"]
         )
@@ -223,7 +223,7 @@ struct SuccessionTests {
         let refund = webhook(
             "CANCELLATION",
             at: moment + 3 * day,
-            Period(moment + minutes * 60_000, moment + 3 * day, "GPA.9"),
+            Period(moment + minutes * 60_000, to: moment + 3 * day, "GPA.9"),
             product: "music",
             changes: ["cancel_reason": "CUSTOMER_SUPPORT", "price_in_purchased_currency": -10, "currency": "USD"]
         )
@@ -250,7 +250,7 @@ struct SuccessionTests {
             webhook(
                 "PRODUCT_CHANGE",
                 at: moment + gap,
-                Period(t0, t1, "GPA.9"),
+                Period(t0, to: t1, "GPA.9"),
                 product: "music"
             ),
             music(at: moment + gap, product: "opera", order: "GPA.10"),

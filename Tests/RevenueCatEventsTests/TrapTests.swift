@@ -52,7 +52,7 @@ struct TrapTests {
         _ period: Period = .first,
         _ changes: KeyValuePairs<String, JSONText?> = [:]
     ) -> Event {
-        Event(type, id: "\(type)-\(at)", at: at, period, changes)
+        Event(type, id: "\(type)-\(at)", at: at, period, changing: changes)
     }
 
     var purchase: Event { event("INITIAL_PURCHASE", t0 + 5000) }
@@ -73,7 +73,7 @@ struct TrapTests {
             (["cancel_reason": "DEVELOPER_INITIATED", "price": 0], .autoRenewDisabled, false),
         ] as [(KeyValuePairs<String, JSONText?>, LifecycleEvent.Kind, Bool)] {
             let at = t0 + 10 * day
-            let end = Period(t0, ends ? at : t1, "O1")
+            let end = Period(t0, to: ends ? at : t1, "O1")
             let cancellation = event("CANCELLATION", at, end, changes)
             #expect(try one(cancellation).kind == kind)
             #expect(isGranted(try ledger(purchase, cancellation), at + hour) == !ends)
@@ -85,7 +85,7 @@ struct TrapTests {
         let refund = event(
             "CANCELLATION",
             t0 + 10 * day,
-            Period(t0, t0 + 10 * day, "O1"),
+            Period(t0, to: t0 + 10 * day, "O1"),
             ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         let after = try ledger(purchase, refund)
@@ -107,7 +107,7 @@ struct TrapTests {
             let refund = event(
                 "CANCELLATION",
                 t0 + 10 * day,
-                Period(t0, end, "O1"),
+                Period(t0, to: end, "O1"),
                 ["store": .string(store), "cancel_reason": "CUSTOMER_SUPPORT"]
             )
             let refunded = try ledger(bought, refund)
@@ -128,7 +128,7 @@ struct TrapTests {
         let refund = event(
             "CANCELLATION",
             t0 + 10 * day,
-            Period(t0, t0 + 10 * day, "O1"),
+            Period(t0, to: t0 + 10 * day, "O1"),
             ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         let undone = try ledger(purchase, refund, event("REFUND_REVERSED", t0 + 13 * day))
@@ -139,10 +139,15 @@ struct TrapTests {
     }
 
     var issue: Event {
-        event("BILLING_ISSUE", t1 + 32_000, Period(t0, grace, "O1"), ["grace_period_expiration_at_ms": .integer(grace)])
+        event(
+            "BILLING_ISSUE",
+            t1 + 32_000,
+            Period(t0, to: grace, "O1"),
+            ["grace_period_expiration_at_ms": .integer(grace)]
+        )
     }
     var failed: Event {
-        event("CANCELLATION", t1 + 32_000, Period(t0, grace, "O1"), ["cancel_reason": "BILLING_ERROR"])
+        event("CANCELLATION", t1 + 32_000, Period(t0, to: grace, "O1"), ["cancel_reason": "BILLING_ERROR"])
     }
 
     @Test("4: the three webhooks of one failed charge are one incident in any order")
@@ -296,7 +301,7 @@ struct TrapTests {
     )
     func settledTiming(days: Int64) throws {
         let start = t0 + days * day
-        let began = event("RENEWAL", start, Period(start, start + 31 * day, "O1-2"), ["product_id": "basic_m"])
+        let began = event("RENEWAL", start, Period(start, to: start + 31 * day, "O1-2"), ["product_id": "basic_m"])
         let announced = event("PRODUCT_CHANGE", t0 + 15 * day - 1, .first, ["new_product_id": "basic_m"])
         var ledger = try ledger(purchase, began)
         guard case .productChangeScheduled(let change) = ledger.apply(try one(announced)).event.event else {
@@ -313,19 +318,19 @@ struct TrapTests {
             let old = event(
                 "INITIAL_PURCHASE",
                 t0,
-                Period(t0, t1, "GPA.1"),
+                Period(t0, to: t1, "GPA.1"),
                 ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
             )
             let new = event(
                 type,
                 t0 + day,
-                Period(t0 + day, t1 + day, "GPA.2"),
+                Period(t0 + day, to: t1 + day, "GPA.2"),
                 ["store": "PLAY_STORE", "original_transaction_id": "GPA.2", "product_id": "s:b"]
             )
             let end = event(
                 "EXPIRATION",
                 t0 + day + 5000,
-                Period(t0, t0 + day, "GPA.1"),
+                Period(t0, to: t0 + day, "GPA.1"),
                 ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
             )
             for order in StoryTests.permutations([old, new, end]) {
@@ -345,11 +350,11 @@ struct TrapTests {
         let trial = event(
             "INITIAL_PURCHASE",
             t0,
-            Period(t0, t0 + 7 * day, "O1"),
+            Period(t0, to: t0 + 7 * day, "O1"),
             ["period_type": "TRIAL", "product_id": "basic_m"]
         )
-        let pro = event("RENEWAL", t0 + 2 * day, Period(t0 + 2 * day, t0 + 33 * day, "O1-2"))
-        let end = event("EXPIRATION", t0 + 7 * day, Period(t0, t0 + 7 * day, "O1"), ["product_id": "basic_m"])
+        let pro = event("RENEWAL", t0 + 2 * day, Period(t0 + 2 * day, to: t0 + 33 * day, "O1-2"))
+        let end = event("EXPIRATION", t0 + 7 * day, Period(t0, to: t0 + 7 * day, "O1"), ["product_id": "basic_m"])
         let ledger = try ledger(trial, pro, end)
         #expect(ledger[Self.lineage]?.snapshot(at: date(t0 + 3 * day)).product == "pro_m")
         #expect(isGranted(ledger, t0 + 8 * day) == true)
@@ -437,7 +442,7 @@ struct TrapTests {
 
     @Test("17: an extension is no new period")
     func extension_() throws {
-        let extended = try one(event("SUBSCRIPTION_EXTENDED", t1 - hour, Period(t0, t1 + 20 * hour, "O1")))
+        let extended = try one(event("SUBSCRIPTION_EXTENDED", t1 - hour, Period(t0, to: t1 + 20 * hour, "O1")))
         #expect(extended.kind == .extended)
         #expect(!extended.facts.contains { if case .charge = $0 { true } else { false } })
         var ledger = try ledger(purchase)
@@ -506,14 +511,14 @@ struct TrapTests {
         let order: KeyValuePairs<String, JSONText?> = [
             "store": "PLAY_STORE", "period_type": "PREPAID", "original_transaction_id": "GPA.7",
         ]
-        let first = event("INITIAL_PURCHASE", t0, Period(t0, t0 + 15 * minute, "GPA.7"), order)
+        let first = event("INITIAL_PURCHASE", t0, Period(t0, to: t0 + 15 * minute, "GPA.7"), order)
         let second = event(
             "INITIAL_PURCHASE",
             t0 + 2 * minute,
-            Period(t0 + 2 * minute, t0 + 30 * minute, "GPA.8"),
+            Period(t0 + 2 * minute, to: t0 + 30 * minute, "GPA.8"),
             order
         )
-        let end = event("EXPIRATION", t0 + 2 * minute, Period(t0, t0 + 2 * minute, "GPA.7"), order)
+        let end = event("EXPIRATION", t0 + 2 * minute, Period(t0, to: t0 + 2 * minute, "GPA.7"), order)
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.7")
         for order in StoryTests.permutations([first, second, end]) {
             var ledger = AccountLedger()
@@ -530,10 +535,10 @@ struct TrapTests {
             "original_transaction_id": "P1",
         ]
         let lineage = SubscriptionID(store: .promotional, environment: .production, id: "P1")
-        let grant = event("NON_RENEWING_PURCHASE", t0, Period(t0, t1, "P1"), members)
+        let grant = event("NON_RENEWING_PURCHASE", t0, Period(t0, to: t1, "P1"), members)
         #expect(try one(grant).kind == .started)
         #expect(isGranted(try ledger(grant), t0 + 5000 * day, lineage) == true)
-        let removal = event("CANCELLATION", t0 + day, Period(t0, t1, "P1"), members)
+        let removal = event("CANCELLATION", t0 + day, Period(t0, to: t1, "P1"), members)
             .with(["cancel_reason": "DEVELOPER_INITIATED"])
         #expect(try one(removal).kind == .revoked)
         #expect(isGranted(try ledger(grant, removal), t0 + 2 * day, lineage) == false)
@@ -548,7 +553,7 @@ struct TrapTests {
 
     @Test("24: an end is that of one purchase, never of an entitlement")
     func perPurchase() throws {
-        let other = event("INITIAL_PURCHASE", t0, Period(t0, t2, "O2"), ["original_transaction_id": "O2"])
+        let other = event("INITIAL_PURCHASE", t0, Period(t0, to: t2, "O2"), ["original_transaction_id": "O2"])
         let end = event("EXPIRATION", t1 + 40_000, .first, ["expiration_reason": "UNSUBSCRIBE"])
         let ledger = try ledger(purchase, other, end)
         #expect(isGranted(ledger, t1 + day) == false)
@@ -604,7 +609,7 @@ struct TrapTests {
 
     @Test("29: the local price counts, exactly; the estimate in dollars is not mixed into it")
     func money() throws {
-        let priced = try one(event("RENEWAL", t1, .second).priced("25.487", "2990.10", "JPY"))
+        let priced = try one(event("RENEWAL", t1, .second).priced("25.487", local: "2990.10", currency: "JPY"))
         #expect(priced.price?.money.description == "2990.1 JPY")
         #expect(priced.price?.role == .charged)
         let estimated = try one(event("RENEWAL", t1, .second, ["price": .raw("25.487"), "currency": "EUR"]))

@@ -28,7 +28,7 @@ struct ChaosTests {
         let story = CustomerStory(
             "renewed-again",
             "A customer leaves, comes back, and renews.",
-            [
+            steps: [
                 .init(.after(.zero), .subscribe(.proMonthly)), .init(.atPeriodEnd, .renew),
                 .init(.after(.seconds(86_400)), .cancel), .init(.atPeriodEnd, .expire(.customer)),
                 .init(.after(.seconds(86_400)), .subscribe(.basicMonthly)), .init(.atPeriodEnd, .renew),

@@ -14,7 +14,7 @@ struct PlannedChangeCreditTests {
         let story = CustomerStory(
             "charged-ahead",
             "A period is charged ahead, and a change planned for its end.",
-            [
+            steps: [
                 .init(.after(.zero), .subscribe(.proMonthly)),
                 .init(.beforePeriodEnd(.seconds(72_000)), .renewEarly),
                 .init(.after(.seconds(3600)), .downgrade(.basicMonthly)),
@@ -42,7 +42,7 @@ struct PlannedChangeCreditTests {
             .init(.atPeriodEnd, .failCharge(grace: .seconds(1_209_600))),
         ]
         if isPaid { steps.append(.init(.after(.seconds(259_200)), .recover)) }
-        let story = CustomerStory("change-unpaid", "The first charge for a planned change fails.", steps)
+        let story = CustomerStory("change-unpaid", "The first charge for a planned change fails.", steps: steps)
         let events = try await Simulators.play(story, .stripe).events
         #expect(events.contains { $0.kind == .productChanged })
         let policy = CreditPolicy(["prod_pro": .init(credits: 500), "prod_basic": .init(credits: 200)])

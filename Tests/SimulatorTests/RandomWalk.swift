@@ -37,13 +37,13 @@ struct RandomWalk {
         // 2026-01-31T10:00:00Z, so that months end early; Stripe knows seconds.
         start = 1_769_853_600_000 + (provider == .stripe ? 0 : 123)
         now = start
-        story = CustomerStory("walk-\(seed)", "", [])
+        story = CustomerStory("walk-\(seed)", "", steps: [])
         isOfGooglePlay = provider == .google
         truth.waitsForCharge = provider == .stripe
         isOfGooglePlayRelay = provider == .revenuecat && seed.isMultiple(of: 2)
         // The simulated App Store's certificates are valid for some years.
         while steps.count < count, truth.standing != .over, now < start + 6 * 365 * Self.day { step() }
-        story = CustomerStory("walk-\(seed)", "A walk.", steps)
+        story = CustomerStory("walk-\(seed)", "A walk.", steps: steps)
         if provider == .revenuecat {
             isOfGooglePlay = steps.contains {
                 switch $0.act {

@@ -20,7 +20,7 @@ struct RefundCreditTests {
             .init(.after(.seconds(86_400)), .refund(.latest)), .init(.after(.seconds(30)), .subscribe(.basicMonthly)),
         ]
         let playback = try await Simulators.play(
-            CustomerStory("bought-again", "A refund, and another purchase.", steps),
+            CustomerStory("bought-again", "A refund, and another purchase.", steps: steps),
             .google
         )
         var ledger = AccountLedger()
@@ -37,7 +37,7 @@ struct RefundCreditTests {
         let story = CustomerStory(
             "came-back",
             "A refund, and another purchase an hour later.",
-            [
+            steps: [
                 .init(.after(.zero), .subscribe(.proYearly)), .init(.after(.seconds(864_000)), .refund(.latest)),
                 .init(.after(.seconds(3600)), .subscribe(.basicMonthly)),
             ]

@@ -13,7 +13,7 @@ struct RelayedOneTimeTests {
         let story = CustomerStory(
             "bought-refunded",
             "a purchase for good that is refunded",
-            [
+            steps: [
                 .init(.after(.zero), .subscribe(.basicMonthly)),
                 .init(.after(.seconds(3600)), .schedulePause(.seconds(30 * 86_400))),
                 .init(.after(.seconds(3600)), .buy(.lifetime)), .init(.after(.seconds(86_400)), .refund(.latest)),

@@ -69,7 +69,7 @@ struct StatusInHindsightTests {
         let story = CustomerStory(
             "shared-month",
             "A shared month renews, and the sharing is stopped.",
-            [
+            steps: [
                 .init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(86_400)), .shareWithFamily),
                 .init(.atPeriodEnd, .renew), .init(.after(.seconds(864_000)), .stopSharing),
             ]

@@ -76,7 +76,11 @@ struct StoryPlaybackTests {
             .init(.after(.seconds(86_400)), .refund(.latest)), .init(.atPeriodEnd, .renew),
         ]
         if isOfGooglePlay { steps.append(.init(.after(.seconds(86_400)), .schedulePause(.seconds(604_800)))) }
-        let story = CustomerStory("refund-beside", "Coins are bought beside a subscription, and refunded.", steps)
+        let story = CustomerStory(
+            "refund-beside",
+            "Coins are bought beside a subscription, and refunded.",
+            steps: steps
+        )
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let events = try await StoryPlayback(story, by: simulator, from: Simulators.start).events
             func transactions(_ kinds: Set<LifecycleEvent.Kind>) -> Set<TransactionID> {
@@ -180,25 +184,29 @@ struct StoryPlaybackTests {
     @Test("that make no sense are refused")
     func nonsense() throws {
         let stories = [
-            CustomerStory("a", "", [.init(.after(.zero), .renew)]),
-            CustomerStory("b", "", [.init(.atPeriodEnd, .test)]),
+            CustomerStory("a", "", steps: [.init(.after(.zero), .renew)]),
+            CustomerStory("b", "", steps: [.init(.atPeriodEnd, .test)]),
             CustomerStory(
                 "c",
                 "",
-                [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(60)), .renew)]
+                steps: [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.seconds(60)), .renew)]
             ),
-            CustomerStory("d", "", [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .recover)]),
-            CustomerStory("e", "", [.init(.after(.zero), .refund(.latest))]),
+            CustomerStory(
+                "d",
+                "",
+                steps: [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .recover)]
+            ),
+            CustomerStory("e", "", steps: [.init(.after(.zero), .refund(.latest))]),
             CustomerStory(
                 "f",
                 "",
-                [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .subscribe(.proMonthly))]
+                steps: [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .subscribe(.proMonthly))]
             ),
-            CustomerStory("g", "", [.init(.after(.seconds(Int64.max)), .buy(.coins, quantity: .max))]),
+            CustomerStory("g", "", steps: [.init(.after(.seconds(Int64.max)), .buy(.coins, quantity: .max))]),
             CustomerStory(
                 "h",
                 "",
-                [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .cancel)]
+                steps: [.init(.after(.zero), .subscribe(.proMonthly)), .init(.after(.zero), .cancel)]
                     + Array(repeating: .init(.after(.seconds(3_000_000_000)), .uncancel), count: 100)
             ),
         ]
@@ -219,7 +227,7 @@ struct StoryPlaybackTests {
     )
     func uncovered(_ start: Double, _ isCovered: Bool) throws {
         let apple = try AppleSimulator(seed: "1")
-        let story = CustomerStory("one", "", [.init(.after(.zero), .subscribe(.proMonthly))])
+        let story = CustomerStory("one", "", steps: [.init(.after(.zero), .subscribe(.proMonthly))])
         let start = Date(timeIntervalSince1970: start)
         if isCovered {
             #expect(try apple.notifications(story, from: start).count == 1)

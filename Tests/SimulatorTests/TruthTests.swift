@@ -91,7 +91,7 @@ extension TruthTests {
         let story = CustomerStory(
             "canceled-in-grace",
             "A charge fails, and renewal is turned off before grace ends.",
-            [
+            steps: [
                 .init(.after(.zero), .subscribe(.basicMonthly)), .init(.atPeriodEnd, .renew),
                 .init(.atPeriodEnd, .failCharge(grace: .seconds(7 * 86_400))), .init(.after(.seconds(86_400)), .cancel),
             ]

@@ -39,7 +39,7 @@ extension CustomerStory {
     private static let subscriptionLife = CustomerStory(
         "subscription-life",
         "A subscription from its trial to its end.",
-        [
+        steps: [
             Step(.after(.zero), .subscribe(.basicMonthly, offer: .freeWeek)),
             Step(.atPeriodEnd, .renew),
             Step(.atPeriodEnd, .renew),

@@ -94,7 +94,7 @@ struct JournalBenchmark {
     private func deliveries(_ customers: Int, _ name: String) throws -> [Delivery] {
         let simulator = subjects.appleSimulator
         return try (0..<customers).flatMap { customer in
-            let story = CustomerStory("\(name) \(customer)", CustomerStory.life.title, CustomerStory.life.steps)
+            let story = CustomerStory("\(name) \(customer)", CustomerStory.life.title, steps: CustomerStory.life.steps)
             return try simulator.notifications(story, from: Date(timeIntervalSince1970: 1_767_225_600)).map {
                 try simulator.delivery(of: $0, sentAt: $0.occurredAt.addingTimeInterval(1))
             }

@@ -30,7 +30,7 @@ struct Cast {
 
     /// The notifications of each provider about a customer's life.
     func notifications(of customer: String) throws -> [(any StorySimulator, SimulatedNotification)] {
-        let story = CustomerStory(customer, CustomerStory.life.title, CustomerStory.life.steps)
+        let story = CustomerStory(customer, CustomerStory.life.title, steps: CustomerStory.life.steps)
         return try simulators.flatMap { simulator in
             try simulator.notifications(story, from: Self.start).map { (simulator, $0) }
         }

@@ -20,12 +20,12 @@ extension EventID {
         transaction: TransactionID,
         product: ProductID?
     ) -> EventID {
-        EventID(lineage.scope(of: transaction), .periodBegan, lineage.item(product, of: transaction))
+        EventID(.periodBegan, in: lineage.scope(of: transaction), lineage.item(product, of: transaction))
     }
 
     /// A period of access began, and the store names no transaction for it.
     public static func periodBegan(_ lineage: SubscriptionID, product: ProductID, start: Date) -> EventID {
-        EventID(lineage, .periodBegan, product.rawValue, start.secondsDiscriminator)
+        EventID(.periodBegan, in: lineage, product.rawValue, start.secondsDiscriminator)
     }
 
     /// A period of access ended, also by revocation.
@@ -48,8 +48,8 @@ extension EventID {
         reason: LifecycleEvent.Expired.Reason = .unknown
     ) -> EventID {
         EventID(
-            lineage.scope(of: transaction),
             .ended,
+            in: lineage.scope(of: transaction),
             lineage.item(product, of: transaction, from: periodStart),
             reason.discriminator
         )
@@ -61,7 +61,7 @@ extension EventID {
         periodStart: Date,
         reason: LifecycleEvent.Expired.Reason = .unknown
     ) -> EventID {
-        EventID(lineage, .ended, periodStart.secondsDiscriminator, reason.discriminator)
+        EventID(.ended, in: lineage, periodStart.secondsDiscriminator, reason.discriminator)
     }
 
     /// Money went back, by the store, the developer or a dispute.
@@ -72,12 +72,12 @@ extension EventID {
     ///     transaction. The time does not count, since relays do not know it: a transaction that is refunded, restored
     ///     and refunded again has one identity.
     public static func refunded(_ lineage: SubscriptionID, refund: String) -> EventID {
-        EventID(lineage.scope(of: TransactionID(refund)), .refunded, refund)
+        EventID(.refunded, in: lineage.scope(of: TransactionID(refund)), refund)
     }
 
     /// A refund of a transaction was undone.
     public static func refundReversed(_ lineage: SubscriptionID, transaction: TransactionID) -> EventID {
-        EventID(lineage.scope(of: transaction), .refundReversed, transaction.rawValue)
+        EventID(.refundReversed, in: lineage.scope(of: transaction), transaction.rawValue)
     }
 
     /// A dispute about a transaction reached a stage.
@@ -86,7 +86,7 @@ extension EventID {
         dispute: String,
         stage: LifecycleEvent.Chargeback.Stage
     ) -> EventID {
-        EventID(lineage.scope(of: TransactionID(dispute)), .chargeback, dispute, stage.rawValue)
+        EventID(.chargeback, in: lineage.scope(of: TransactionID(dispute)), dispute, stage.rawValue)
     }
 
     /// A change of product was arranged for later.
@@ -102,7 +102,7 @@ extension EventID {
         to: ProductID,
         at date: Date?
     ) -> EventID {
-        EventID(lineage, .changeScheduled, from.rawValue, to.rawValue, date?.secondsDiscriminator ?? "")
+        EventID(.changeScheduled, in: lineage, from.rawValue, to.rawValue, date?.secondsDiscriminator ?? "")
     }
 
     /// A change of product that was arranged for a date was withdrawn.
@@ -112,7 +112,7 @@ extension EventID {
     ///   - product: the product that renews after all.
     ///   - date: when the change would have taken effect, where stated.
     public static func changeReverted(_ lineage: SubscriptionID, product: ProductID, at date: Date?) -> EventID {
-        EventID(lineage, .changeReverted, product.rawValue, date?.secondsDiscriminator ?? "")
+        EventID(.changeReverted, in: lineage, product.rawValue, date?.secondsDiscriminator ?? "")
     }
 
     /// The period of a transaction was extended to a later end.
@@ -123,8 +123,8 @@ extension EventID {
         to end: Date
     ) -> EventID {
         EventID(
-            lineage.scope(of: transaction),
             .extended,
+            in: lineage.scope(of: transaction),
             lineage.item(product, of: transaction),
             end.secondsDiscriminator
         )
@@ -133,7 +133,7 @@ extension EventID {
     /// Something that does not renew was bought.
     public static func purchased(_ lineage: SubscriptionID, transaction: TransactionID, product: ProductID?) -> EventID
     {
-        EventID(lineage.scope(of: transaction), .purchased, lineage.item(product, of: transaction))
+        EventID(.purchased, in: lineage.scope(of: transaction), lineage.item(product, of: transaction))
     }
 
     /// A fact for which channels share no discriminator: renewal intent, billing issues, price changes, pending

@@ -123,89 +123,33 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Derives the identity of a fact.
     ///
     /// - Parameters:
-    ///   - scope: the lineage that the fact is about.
     ///   - fact: the kind of fact.
+    ///   - scope: the lineage that the fact is about.
     ///   - discriminator: the values that distinguish this fact from others of its kind in the lineage.
-    public init(_ scope: SubscriptionID, _ fact: FactKind, _ discriminator: String...) {
-        self.init(scope, fact, discriminator)
-    }
-
-    private init(_ scope: SubscriptionID, _ fact: FactKind, _ discriminator: [String]) {
-        self.init(scope.store.rawValue, scope.environment.rawValue, scope.id, fact.rawValue, discriminator)
+    public init(_ fact: FactKind, in scope: SubscriptionID, _ discriminator: String...) {
+        self.init(
+            components: [scope.store.rawValue, scope.environment.rawValue, scope.id, fact.rawValue] + discriminator
+        )
     }
 
     /// The identity of a provider's report, whose name is written in parts with a solidus between them.
     package init(notifiedTo scope: SubscriptionID, by provider: Provider, path: [String], ordinal: Int = 0) {
-        let (store, environment) = (scope.store.rawValue, scope.environment.rawValue)
-        let (fact, ordinal) = (FactKind.notified.rawValue, String(ordinal))
-        var count = store.utf8.count + environment.utf8.count + scope.id.utf8.count + fact.utf8.count
-        count += provider.rawValue.utf8.count + Self.length(of: path) + ordinal.utf8.count
-        self.init(components: 7, octets: count) { octets in
-            Self.append(component: store, to: &octets)
-            Self.append(component: environment, to: &octets)
-            Self.append(component: scope.id, to: &octets)
-            Self.append(component: fact, to: &octets)
-            Self.append(component: provider.rawValue, to: &octets)
-            Self.append(path: path, to: &octets)
-            Self.append(component: ordinal, to: &octets)
-        }
-    }
-
-    private init(_ first: String, _ second: String, _ third: String, _ fourth: String, _ others: [String]) {
-        var count = first.utf8.count + second.utf8.count + third.utf8.count + fourth.utf8.count
-        for other in others { count += other.utf8.count }
-        self.init(components: 4 + others.count, octets: count) { octets in
-            Self.append(component: first, to: &octets)
-            Self.append(component: second, to: &octets)
-            Self.append(component: third, to: &octets)
-            Self.append(component: fourth, to: &octets)
-            for other in others { Self.append(component: other, to: &octets) }
-        }
+        self.init(.notified, in: scope, provider.rawValue, path.joined(separator: "/"), String(ordinal))
     }
 
     /// Each component is preceded by its length, so that no two lists of components give the same octets.
-    ///
-    /// - Parameter octets: How many the components have together.
-    @inline(__always)
-    private init(components: Int, octets count: Int, _ write: (inout OutputSpan<UInt8>) -> Void) {
+    private init(components: [String]) {
         let domain = "lifecycle-event/1"
         var octets: [UInt8] = []
-        // Unlike an initializer with a capacity, this is compiled for octets and looks up no types while it runs. No length
-        // has more than twenty digits, and a colon follows it.
-        octets.append(addingCapacity: domain.utf8.count + components * 21 + count) { octets in
-            Self.append(domain, to: &octets)
-            write(&octets)
+        // No length has more than twenty digits, and a colon follows it.
+        octets.reserveCapacity(components.reduce(domain.utf8.count) { $0 + 21 + $1.utf8.count })
+        octets += domain.utf8
+        for component in components {
+            octets += String(component.utf8.count).utf8
+            octets.append(UInt8(ascii: ":"))
+            octets += component.utf8
         }
         self.init(SHA256.hash(octets.span))
-    }
-
-    private static func length(of path: [String]) -> Int {
-        var length = max(path.count - 1, 0)
-        for part in path { length += part.utf8.count }
-        return length
-    }
-
-    private static func append(path: [String], to octets: inout OutputSpan<UInt8>) {
-        append(count: length(of: path), to: &octets)
-        for index in path.indices {
-            if index > 0 { octets.append(UInt8(ascii: "/")) }
-            append(path[index], to: &octets)
-        }
-    }
-
-    private static func append(component: String, to octets: inout OutputSpan<UInt8>) {
-        append(count: component.utf8.count, to: &octets)
-        append(component, to: &octets)
-    }
-
-    private static func append(count: Int, to octets: inout OutputSpan<UInt8>) {
-        if count < 100 {
-            if count >= 10 { octets.append(UInt8(truncatingIfNeeded: 0x30 + count / 10)) }
-            octets.append(UInt8(truncatingIfNeeded: 0x30 + count % 10))
-        } else {
-            append(String(count), to: &octets)
-        }
-        octets.append(UInt8(ascii: ":"))
     }
 
     /// Derives the identity of something that belongs to no lineage, such as a test notification.
@@ -216,7 +160,7 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
     ///   - notification: the provider's own identity of the notification.
     ///   - ordinal: the number of this event among the notification's events.
     public init(provider: Provider, environment: StoreEnvironment, notification: String, ordinal: Int = 0) {
-        self.init("", provider.rawValue, environment.rawValue, notification, [String(ordinal)])
+        self.init(components: ["", provider.rawValue, environment.rawValue, notification, String(ordinal)])
     }
 
     /// Takes an identity that was derived before.

@@ -20,7 +20,7 @@ extension CreditPlan {
             let (credits, overflows) = each.multipliedReportingOverflow(by: purchase.purchase.quantity)
             guard !overflows else { continue }
             let id = CreditGrant.ID(
-                rawValue: EventID(lineage.scope(of: name), "credits_purchased", name.rawValue).description
+                rawValue: EventID("credits_purchased", in: lineage.scope(of: name), name.rawValue).description
             )
             let isRestored = state.refund(of: name).map { $0.value.scope == nil } ?? false
             grants.append(

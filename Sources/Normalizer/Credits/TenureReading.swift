@@ -138,8 +138,14 @@ struct TenureReading {
         let product = hasOrders ? product.subscription : product
         let name = number == 0 ? "payout" : "payout \(number)"
         return CreditGrant.ID(
-            rawValue: EventID(lineage.scope(of: subject), "credits_period", subject.rawValue, product.rawValue, name)
-                .description
+            rawValue: EventID(
+                "credits_period",
+                in: lineage.scope(of: subject),
+                subject.rawValue,
+                product.rawValue,
+                name
+            )
+            .description
         )
     }
 

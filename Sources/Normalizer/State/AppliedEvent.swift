@@ -83,7 +83,7 @@ extension AppliedEvent {
     public var transferred: AppliedEvent? {
         guard let transfer, let lineage = event.subscription else { return nil }
         var moved = event
-        moved.id = EventID(lineage, .transferred, event.transaction?.rawValue ?? event.id.description)
+        moved.id = EventID(.transferred, in: lineage, event.transaction?.rawValue ?? event.id.description)
         moved.event = .transferred(transfer)
         moved.facts = []
         return AppliedEvent(disposition: .applied, event: moved, nextCheckAt: nil)

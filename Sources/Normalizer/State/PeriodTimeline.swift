@@ -295,7 +295,7 @@ struct PeriodTimeline {
         for (start, position) in order {
             let entry = listed[position].value
             let transaction = entry.fact.transaction.flatMap { $0.isEmpty ? nil : $0 }
-            guard let last = periods.indices.last, joins(entry, start, transaction, to: periods[last]) else {
+            guard let last = periods.indices.last, joins(entry, from: start, transaction, to: periods[last]) else {
                 if isIndexed, let transaction { indexOfTransaction[transaction] = periods.count }
                 periods.append(Period(start: start, transaction: transaction, entry: entry))
                 continue
@@ -323,7 +323,7 @@ struct PeriodTimeline {
 
     private func joins(
         _ entry: SubscriptionState.PeriodEntry,
-        _ start: Int64,
+        from start: Int64,
         _ transaction: TransactionID?,
         to period: Period
     ) -> Bool {

@@ -189,7 +189,7 @@ extension Report {
             guard let lineage = event.subscription else { return nil }
             // By digest, so that a person's name is in only one place of a state.
             let accounts = transfer.to.map { "\($0.source)/\($0.id)" }.sorted().joined(separator: ",")
-            (subject, value) = (Subject(topic: .owner), EventID(lineage, .transferred, accounts).description)
+            (subject, value) = (Subject(topic: .owner), EventID(.transferred, in: lineage, accounts).description)
         case .purchasePending, .purchasePendingCanceled, .offerRedeemed, .refundRequested, .refundDeclined,
             .acknowledgementRequired, .notice, .unmapped:
             return nil

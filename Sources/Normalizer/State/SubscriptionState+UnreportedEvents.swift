@@ -275,7 +275,7 @@ private struct Amounts {
     ) {
         events.append(
             NormalizedEvent(
-                id: id ?? EventID(lineage, .notified, "untold", event.kind.rawValue, citation.digest),
+                id: id ?? EventID(.notified, in: lineage, "untold", event.kind.rawValue, citation.digest),
                 event: event,
                 provider: citation.provider,
                 store: lineage.store,

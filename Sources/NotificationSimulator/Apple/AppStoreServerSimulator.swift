@@ -156,7 +156,7 @@ public struct AppStoreServerSimulator: Sendable {
             return try transactions(of: rest[2], query, at: now) { $0.revocationDate != nil }
         case ("GET", "v1", let rest) where rest.first == "lookup" && rest.count == 2:
             return try order(rest[1], at: now)
-        default: return Self.error(404, 4_040_000, "Not Found")
+        default: return Self.error(404, code: 4_040_000, "Not Found")
         }
     }
 }
@@ -176,7 +176,7 @@ extension AppStoreServerSimulator {
         func values(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
     }
 
-    private static func error(_ status: Int, _ code: Int64, _ message: String) -> Answer {
+    private static func error(_ status: Int, code: Int64, _ message: String) -> Answer {
         let body: JSONText = ["errorCode": .integer(code), "errorMessage": .string(message)]
         return Answer(status: status, body: body.bytes)
     }
@@ -192,11 +192,11 @@ extension AppStoreServerSimulator {
         switch status {
         case 401: return Answer(status: 401, body: Array("Unauthenticated\n".utf8))
         case 429:
-            var answer = error(429, 4_290_000, "Rate limit exceeded.")
+            var answer = error(429, code: 4_290_000, "Rate limit exceeded.")
             answer.headers["Retry-After"] = String(now.millisecondsSince1970 + 500)
             return answer
-        case 500...: return error(status, 5_000_000, "An unknown error occurred.")
-        default: return error(status, Int64(status) * 10_000, "Bad request.")
+        case 500...: return error(status, code: 5_000_000, "An unknown error occurred.")
+        default: return error(status, code: Int64(status) * 10_000, "Bad request.")
         }
     }
 
@@ -222,18 +222,26 @@ extension AppStoreServerSimulator {
     private func history(_ body: [UInt8], _ query: Query, at now: Date) throws(SimulatorError) -> Answer {
         guard let reader = try? ObjectReader(parsing: body), let start = try? reader.int64("startDate"),
             let end = try? reader.int64("endDate")
-        else { return Self.error(400, 4_000_000, "Bad request.") }
+        else { return Self.error(400, code: 4_000_000, "Bad request.") }
         guard start < end else {
-            return Self.error(400, 4_000_013, "Invalid request. The end date must be after the start date.")
+            return Self.error(400, code: 4_000_013, "Invalid request. The end date must be after the start date.")
         }
         let days: Int64 = apple.environment == .production ? 180 : 30
         guard start >= now.millisecondsSince1970 - days * 86_400_000 else {
-            return Self.error(400, 4_000_012, "Invalid request. The start date is earlier than the allowed start date.")
+            return Self.error(
+                400,
+                code: 4_000_012,
+                "Invalid request. The start date is earlier than the allowed start date."
+            )
         }
         let transaction = try? reader.optionalString("transactionId")
         let type = try? reader.optionalString("notificationType")
         guard transaction == nil || type == nil else {
-            return Self.error(400, 4_000_019, "Invalid request. Supply either a transaction id or a notification type.")
+            return Self.error(
+                400,
+                code: 4_000_019,
+                "Invalid request. Supply either a transaction id or a notification type."
+            )
         }
         let onlyFailures = (try? reader.optionalBool("onlyFailures")) ?? false
         let matching = (listsNewestFirst ? sent.reversed() : sent).filter { entry in
@@ -248,7 +256,7 @@ extension AppStoreServerSimulator {
         if let token = query["paginationToken"] {
             let parts = token.split(separator: "_").map(String.init)
             guard parts.count == 3, parts[0] == String(start), parts[1] == String(end), let index = Int(parts[2]) else {
-                return Self.error(400, 4_000_014, "Invalid request. Pagination token is invalid.")
+                return Self.error(400, code: 4_000_014, "Invalid request. Pagination token is invalid.")
             }
             first = index
         }
@@ -286,7 +294,7 @@ extension AppStoreServerSimulator {
 
     private func requestTest() -> Answer {
         guard hasNotificationURL else {
-            return Self.error(404, 4_040_007, "No App Store Server Notification URL found.")
+            return Self.error(404, code: 4_040_007, "No App Store Server Notification URL found.")
         }
         let body: JSONText = ["testNotificationToken": "ce3af791-365e-4c60-841b-1674b43c1609_1"]
         return Answer(status: 200, body: body.bytes)
@@ -296,7 +304,7 @@ extension AppStoreServerSimulator {
         guard let last = sent.last(where: { $0.notification.notificationType == "TEST" }) else {
             return Self.error(
                 404,
-                4_040_008,
+                code: 4_040_008,
                 "Either the test notification token is expired or the notification and status are not yet available."
             )
         }
@@ -352,7 +360,7 @@ extension AppStoreServerSimulator {
         guard let customer = customer(of: id) else { return Self.unknownTransaction }
         let all = purchases.filter { $0.customer == customer }.flatMap(\.transactions)
         guard let name = all.lazy.compactMap(\.appTransactionId).first, let first = all.map(\.purchaseDate).min() else {
-            return Self.error(404, 4_040_019, "No AppTransaction exists for the customer.")
+            return Self.error(404, code: 4_040_019, "No AppTransaction exists for the customer.")
         }
         let appTransaction = AppleSimulator.AppTransaction(appTransactionId: name, originalPurchaseDate: first)
         let text = String(decoding: try apple.signed(appTransaction, at: now), as: UTF8.self)
@@ -370,7 +378,7 @@ extension AppStoreServerSimulator {
         var start = Revision.start
         if let text = query["revision"] {
             guard let revision = Revision(text) else {
-                return Self.error(400, 4_000_005, "Invalid request revision.")
+                return Self.error(400, code: 4_000_005, "Invalid request revision.")
             }
             start = revision
         }
@@ -444,5 +452,5 @@ extension AppStoreServerSimulator {
         String(decoding: try apple.signed(transaction, at: now), as: UTF8.self)
     }
 
-    private static let unknownTransaction = error(404, 4_040_010, "Transaction id not found.")
+    private static let unknownTransaction = error(404, code: 4_040_010, "Transaction id not found.")
 }

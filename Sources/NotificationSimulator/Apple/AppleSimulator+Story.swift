@@ -82,7 +82,7 @@ extension AppleStory {
             steps.append(Step(.after(.milliseconds(scene.time - now)), act))
             now = scene.time
         }
-        return try AppleStory(name, "", steps).notifications(from: start)
+        return try AppleStory(name, "", steps: steps).notifications(from: start)
     }
 }
 

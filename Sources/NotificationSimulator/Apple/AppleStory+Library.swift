@@ -3,7 +3,7 @@ extension AppleStory {
     public static let demo = AppleStory(
         "demo",
         "Trial, conversion, renewal, failed charge with grace, recovery, upgrade, refund, expiry.",
-        [
+        steps: [
             Step(.after(.zero), .subscribe(.basicMonthly, offer: .freeWeek)),
             Step(.atPeriodEnd, .renew),
             Step(.atPeriodEnd, .renew),
@@ -22,12 +22,12 @@ extension AppleStory {
         AppleStory(
             "initial-purchase",
             "A first subscription without an offer.",
-            [Step(.after(.zero), .subscribe(.proMonthly))]
+            steps: [Step(.after(.zero), .subscribe(.proMonthly))]
         ),
         AppleStory(
             "trial-conversion",
             "A free week turns into a paid month.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly, offer: .freeWeek)),
                 Step(.atPeriodEnd, .renew),
             ]
@@ -35,7 +35,7 @@ extension AppleStory {
         AppleStory(
             "introductory-conversion",
             "A cheap first month turns into a regular one.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly, offer: .cheapMonth)),
                 Step(.atPeriodEnd, .renew),
             ]
@@ -43,7 +43,7 @@ extension AppleStory {
         AppleStory(
             "renewals",
             "Three renewals, through a February.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.atPeriodEnd, .renew),
                 Step(.atPeriodEnd, .renew),
@@ -53,7 +53,7 @@ extension AppleStory {
         AppleStory(
             "grace-recovery",
             "A charge fails, and succeeds within the grace period.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.atPeriodEnd, .failToRenew(grace: .days(16))),
                 Step(.after(.days(4)), .recover),
@@ -62,7 +62,7 @@ extension AppleStory {
         AppleStory(
             "grace-lapse",
             "A charge fails, the grace period ends, and a late payment brings access back.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.atPeriodEnd, .failToRenew(grace: .days(16))),
                 Step(.atGraceEnd, .endGrace),
@@ -72,7 +72,7 @@ extension AppleStory {
         AppleStory(
             "retry-expiry",
             "A charge fails without grace, and never succeeds.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.atPeriodEnd, .failToRenew(grace: nil)),
                 Step(.after(.days(60)), .expire(.billingRetry)),
@@ -81,7 +81,7 @@ extension AppleStory {
         AppleStory(
             "upgrade",
             "A change to a higher level, in effect at once.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.after(.days(12)), .upgrade(.proYearly)),
             ]
@@ -89,7 +89,7 @@ extension AppleStory {
         AppleStory(
             "downgrade",
             "A change to a lower level, in effect with the next period.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(12)), .downgrade(.basicMonthly)),
                 Step(.atPeriodEnd, .renew),
@@ -98,7 +98,7 @@ extension AppleStory {
         AppleStory(
             "downgrade-withdrawn",
             "A change to a lower level that the customer thinks better of.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(12)), .downgrade(.basicMonthly)),
                 Step(.after(.days(2)), .withdrawDowngrade),
@@ -108,7 +108,7 @@ extension AppleStory {
         AppleStory(
             "cancel-expire",
             "The customer turns renewal off, and access lasts to the end of the period.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(20)), .turnRenewalOff),
                 Step(.atPeriodEnd, .expire(.voluntary)),
@@ -117,7 +117,7 @@ extension AppleStory {
         AppleStory(
             "uncancel",
             "The customer turns renewal off and on again.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(20)), .turnRenewalOff),
                 Step(.after(.days(1)), .turnRenewalOn),
@@ -127,7 +127,7 @@ extension AppleStory {
         AppleStory(
             "resubscribe",
             "The customer leaves, and a win-back offer brings them back.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(3)), .turnRenewalOff),
                 Step(.atPeriodEnd, .expire(.voluntary)),
@@ -137,7 +137,7 @@ extension AppleStory {
         AppleStory(
             "not-for-sale",
             "The product is withdrawn from sale.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.atPeriodEnd, .expire(.productNotForSale)),
             ]
@@ -145,7 +145,7 @@ extension AppleStory {
         AppleStory(
             "refund-current",
             "The current period is refunded, and the refund undone.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(2)), .requestRefund(reason: "UNINTENDED_PURCHASE")),
                 Step(.after(.days(1)), .refund(.latest)),
@@ -155,7 +155,7 @@ extension AppleStory {
         AppleStory(
             "refund-past",
             "A past period is refunded while the current one goes on.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.atPeriodEnd, .renew),
                 Step(.after(.days(5)), .refund(.previous)),
@@ -165,7 +165,7 @@ extension AppleStory {
         AppleStory(
             "refund-prorated",
             "Half of the current period is refunded.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proYearly)),
                 Step(.after(.days(180)), .refund(.latest, percentage: 50_685)),
             ]
@@ -173,7 +173,7 @@ extension AppleStory {
         AppleStory(
             "refund-declined",
             "Apple asks the developer about a refund and declines it.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(2)), .requestRefund(reason: "UNSATISFIED_WITH_PURCHASE")),
                 Step(.after(.days(1)), .declineRefund),
@@ -182,7 +182,7 @@ extension AppleStory {
         AppleStory(
             "refund-consumable",
             "Coins are bought and refunded.",
-            [
+            steps: [
                 Step(.after(.zero), .buy(.coins, quantity: 3)),
                 Step(.after(.hours(3)), .requestRefund(reason: "FULFILLMENT_ISSUE")),
                 Step(.after(.days(1)), .refund(.latest)),
@@ -191,7 +191,7 @@ extension AppleStory {
         AppleStory(
             "family",
             "A family member shares a subscription, and stops.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proYearly)),
                 Step(.after(.days(1)), .shareWithFamily),
                 Step(.after(.days(100)), .stopSharing),
@@ -200,7 +200,7 @@ extension AppleStory {
         AppleStory(
             "price-increase",
             "A price increase that needs consent, agreed to.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.after(.days(5)), .raisePrice(to: 5990, needsConsent: true)),
                 Step(.after(.days(5)), .acceptPrice),
@@ -210,7 +210,7 @@ extension AppleStory {
         AppleStory(
             "price-increase-declined",
             "A price increase that needs consent, never answered.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.after(.days(5)), .raisePrice(to: 9990, needsConsent: true)),
                 Step(.atPeriodEnd, .expire(.priceIncrease)),
@@ -219,7 +219,7 @@ extension AppleStory {
         AppleStory(
             "extension",
             "The developer gives a fortnight, and a mass extension ends.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicMonthly)),
                 Step(.after(.days(10)), .extend(days: 14)),
                 Step(.after(.days(1)), .failToExtend),
@@ -230,7 +230,7 @@ extension AppleStory {
         AppleStory(
             "one-time",
             "Coins, something to keep, and a season.",
-            [
+            steps: [
                 Step(.after(.zero), .buy(.coins)),
                 Step(.after(.days(1)), .buy(.lifetime)),
                 Step(.after(.days(1)), .buy(.season)),
@@ -239,7 +239,7 @@ extension AppleStory {
         AppleStory(
             "offer-redeemed",
             "A subscriber redeems a code for the next period.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(8)), .redeem(.code)),
                 Step(.atPeriodEnd, .renew),
@@ -249,7 +249,7 @@ extension AppleStory {
         AppleStory(
             "advanced-commerce",
             "Migration, new descriptions and a new price through the Advanced Commerce API.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly)),
                 Step(.after(.days(3)), .migrate),
                 Step(.after(.days(1)), .updateMetadata),
@@ -260,7 +260,7 @@ extension AppleStory {
         AppleStory(
             "external-purchase",
             "A token for purchases outside the App Store is made, remembered and asked for.",
-            [
+            steps: [
                 Step(.after(.zero), .externalPurchaseToken(.created)),
                 Step(.after(.days(30)), .externalPurchaseToken(.activeTokenReminder)),
                 Step(.after(.days(10)), .externalPurchaseToken(.unreported)),
@@ -269,12 +269,12 @@ extension AppleStory {
         AppleStory(
             "consent-rescinded",
             "A parent withdraws consent for a child's use of the app.",
-            [Step(.after(.zero), .rescindConsent)]
+            steps: [Step(.after(.zero), .rescindConsent)]
         ),
         AppleStory(
             "test",
             "The developer asks for a test notification.",
-            [Step(.after(.zero), .test)]
+            steps: [Step(.after(.zero), .test)]
         ),
     ]
 }

@@ -97,7 +97,7 @@ struct AppleStoryteller {
         case .finishMassExtension(let succeeded, let failed): return massExtension(succeeded, failed)
         case .externalPurchaseToken(let stage): return token(stage)
         case .rescindConsent: return rescindConsent()
-        case .test: return notify("TEST", nil, .data(.init()))
+        case .test: return notify("TEST", nil, content: .data(.init()))
         }
     }
 }
@@ -333,7 +333,7 @@ extension AppleStoryteller {
         return notify(
             "SUBSCRIBED",
             "INITIAL_BUY",
-            .data(.init(status: 1, transactionInfo: transaction, renewalInfo: renewal))
+            content: .data(.init(status: 1, transactionInfo: transaction, renewalInfo: renewal))
         )
     }
 
@@ -344,14 +344,14 @@ extension AppleStoryteller {
         transaction.revocationType = "FAMILY_REVOKE"
         familyMember = nil
         guard transaction.expiresDate != nil else { return report("REVOKE", about: transaction) }
-        return notify("REVOKE", nil, .data(.init(status: 5, transactionInfo: transaction)))
+        return notify("REVOKE", nil, content: .data(.init(status: 5, transactionInfo: transaction)))
     }
 
     private mutating func massExtension(_ succeeded: Int64, _ failed: Int64) -> Notification {
         notify(
             "RENEWAL_EXTENSION",
             "SUMMARY",
-            .summary(
+            content: .summary(
                 .init(
                     productId: subscription?.product.id ?? AppleStory.Product.proMonthly.id,
                     requestIdentifier: uuid("mass extension"),
@@ -367,7 +367,7 @@ extension AppleStoryteller {
         notify(
             "EXTERNAL_PURCHASE_TOKEN",
             stage.rawValue,
-            .externalPurchaseToken(
+            content: .externalPurchaseToken(
                 .init(
                     externalPurchaseId: uuid("external purchase"),
                     tokenCreationDate: now,
@@ -382,7 +382,9 @@ extension AppleStoryteller {
         notify(
             "RESCIND_CONSENT",
             nil,
-            .appData(.init(appTransactionId: appTransactionId, originalPurchaseDate: now.addingTimeInterval(-86_400)))
+            content: .appData(
+                .init(appTransactionId: appTransactionId, originalPurchaseDate: now.addingTimeInterval(-86_400))
+            )
         )
     }
 }
@@ -445,7 +447,7 @@ extension AppleStoryteller {
         return notify(
             type,
             subtype,
-            .data(
+            content: .data(
                 .init(status: current.status, transactionInfo: current.transaction, renewalInfo: current.renewal)
             )
         )
@@ -458,10 +460,10 @@ extension AppleStoryteller {
             data.status = subscription.status
             data.renewalInfo = subscription.renewal
         }
-        return notify(type, nil, .data(data))
+        return notify(type, nil, content: .data(data))
     }
 
-    private mutating func notify(_ type: String, _ subtype: String?, _ content: Notification.Content) -> Notification {
+    private mutating func notify(_ type: String, _ subtype: String?, content: Notification.Content) -> Notification {
         serial += 1
         return Notification(
             type,

@@ -18,6 +18,8 @@ struct GoogleStoryteller {
     private var purchases = 0
     private var published = 0
     private var notifications: [SimulatedNotification] = []
+    /// The scene that is played, which every notification is of.
+    private var scene = Plot.Scene.opening
     /// The holding after each scene.
     private(set) var holdings: [Holding?] = []
 
@@ -54,11 +56,12 @@ struct GoogleStoryteller {
 
 extension GoogleStoryteller {
     private mutating func tell(_ scene: Plot.Scene) throws(SimulatorError) {
+        self.scene = scene
         switch scene.act {
         case .subscribe:
-            if scene.before?.state == .hold { return try replace(scene, mode: nil) }
+            if scene.before?.state == .hold { return try replace(mode: nil) }
             let lapsed = subscription
-            var bought = try purchase(scene)
+            var bought = try purchase()
             if let lapsed {
                 bought.context.append(
                     "outOfAppPurchaseContext",
@@ -68,33 +71,33 @@ extension GoogleStoryteller {
                     ]
                 )
             }
-            publish(4, bought, scene)
+            publish(4, bought)
             acknowledge()
         case .subscribePending:
-            var pending = try purchase(scene, isPaid: false)
+            var pending = try purchase(isPaid: false)
             pending.state = .pending
-            publish(4, pending, scene)
+            publish(4, pending)
         case .completePayment:
-            try update(4, scene) { purchase, standing in
+            try update(4) { purchase, standing in
                 purchase.state = .active
                 purchase.start = scene.time
                 purchase.items = [Self.item(standing, purchase.order)]
             } before: { teller in
-                teller.charge(scene)
+                teller.charge()
             }
             acknowledge()
-        case .abandonPayment: try update(20, scene) { purchase, _ in purchase.state = .pendingCanceled }
-        case .renew, .renewEarly, .renewAfterCancel: try renew(2, scene)
-        case .resume: try renew(1, scene)
+        case .abandonPayment: try update(20) { purchase, _ in purchase.state = .pendingCanceled }
+        case .renew, .renewEarly, .renewAfterCancel: try renew(2)
+        case .resume: try renew(1)
         // Within grace a recovery is a renewal like any other.
-        case .recover: try renew(scene.before?.state == .grace ? 2 : 1, scene)
+        case .recover: try renew(scene.before?.state == .grace ? 2 : 1)
         case .failCharge(let grace):
-            try update(grace == nil ? 5 : 6, scene) { purchase, standing in
+            try update(grace == nil ? 5 : 6) { purchase, standing in
                 Self.decline(&purchase, standing)
             }
-        case .endGrace: try update(5, scene) { purchase, standing in Self.decline(&purchase, standing) }
+        case .endGrace: try update(5) { purchase, standing in Self.decline(&purchase, standing) }
         case .cancel:
-            try update(3, scene) { purchase, standing in
+            try update(3) { purchase, standing in
                 purchase.state = .canceled
                 purchase.items[0].isRenewing = false
                 purchase.context = JSONMembers([
@@ -105,21 +108,21 @@ extension GoogleStoryteller {
                 ])
             }
         case .uncancel:
-            try update(7, scene) { purchase, _ in
+            try update(7) { purchase, _ in
                 purchase.state = .active
                 purchase.items[0].isRenewing = true
                 purchase.context = JSONMembers()
             }
         case .cancelCommitment:
-            try update(18, scene) { purchase, _ in
+            try update(18) { purchase, _ in
                 purchase.items[0].terms["installmentDetails"] = Self.instalments(isCanceled: true)
             }
-        case .expire(let ending): try expire(ending, scene)
-        case .upgrade, .crossgrade: try replace(scene)
-        case .downgrade(let plan): try postpone(plan, scene)
-        case .schedulePause: try update(11, scene) { _, _ in }
+        case .expire(let ending): try expire(ending)
+        case .upgrade, .crossgrade: try replace()
+        case .downgrade(let plan): try postpone(plan)
+        case .schedulePause: try update(11) { _, _ in }
         case .pause:
-            try update(10, scene) { purchase, standing in
+            try update(10) { purchase, standing in
                 purchase.state = .paused
                 if let time = standing.resumesAt {
                     purchase.context = JSONMembers([
@@ -127,9 +130,9 @@ extension GoogleStoryteller {
                     ])
                 }
             }
-        case .extend: try update(9, scene) { purchase, standing in purchase.items[0].expiry = standing.end }
+        case .extend: try update(9) { purchase, standing in purchase.items[0].expiry = standing.end }
         case .raisePrice(let price, let needsConsent):
-            try update(19, scene) { purchase, standing in
+            try update(19) { purchase, standing in
                 purchase.items[0].terms["priceChangeDetails"] = [
                     "newPrice": PlayResources.money(price),
                     "priceChangeMode": needsConsent ? "PRICE_INCREASE" : "OPT_OUT_PRICE_INCREASE",
@@ -138,19 +141,19 @@ extension GoogleStoryteller {
                 ]
             }
         case .acceptPrice:
-            try update(19, scene) { purchase, standing in
+            try update(19) { purchase, standing in
                 purchase.items[0].terms["priceChangeDetails"] = [
                     "newPrice": PlayResources.money(standing.nextPrice ?? standing.price),
                     "priceChangeMode": "PRICE_INCREASE", "priceChangeState": "CONFIRMED",
                     "expectedNewPriceChargeTime": PlayResources.time(standing.end),
                 ]
             }
-        case .buy(let item, let quantity): buy(item, quantity, scene)
-        case .topUp: try topUp(scene)
-        case .refund(let which, _): try refund(which, scene, reason: "OTHER")
-        case .disputeCharge: try review(scene)
-        case .loseDispute: try refund(.latest, scene, reason: "CHARGEBACK")
-        case .test: publish("testNotification", ["version": "1.0"], type: "test", [], scene.step, scene.time)
+        case .buy(let item, let quantity): buy(item, quantity)
+        case .topUp: try topUp()
+        case .refund(let which, _): try refund(which, reason: "OTHER")
+        case .disputeCharge: try review()
+        case .loseDispute: try refund(.latest, reason: "CHARGEBACK")
+        case .test: publish("testNotification", ["version": "1.0"], type: "test")
         case .withdrawDowngrade, .requestRefund, .declineRefund, .reverseRefund, .winDispute, .shareWithFamily,
             .stopSharing, .transfer:
             throw SimulatorError("Google Play has no \(scene.act.name)", .notOffered(by: .google))
@@ -188,8 +191,7 @@ extension GoogleStoryteller {
     }
 
     /// A new token, with the order that paid for it.
-    private mutating func purchase(_ scene: Plot.Scene, isPaid: Bool = true) throws(SimulatorError) -> PlaySubscription
-    {
+    private mutating func purchase(isPaid: Bool = true) throws(SimulatorError) -> PlaySubscription {
         guard let standing = scene.after else { throw SimulatorError("nothing is bought", .nonsense) }
         purchases += 1
         var bought = PlaySubscription(
@@ -203,13 +205,13 @@ extension GoogleStoryteller {
             bought.items = [Self.item(standing, bought.order)]
         }
         subscription = bought
-        if isPaid { charge(scene) }
+        if isPaid { charge() }
         return bought
     }
 
-    private mutating func renew(_ number: Int64, _ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func renew(_ number: Int64) throws(SimulatorError) {
         let isDeferredChange = subscription.map { $0.items.count > 1 } ?? false
-        try update(number, scene) { purchase, standing in
+        try update(number) { purchase, standing in
             purchase.state = standing.willRenew ? .active : .canceled
             if standing.willRenew { purchase.context = JSONMembers() }
             purchase.renewals += 1
@@ -223,13 +225,13 @@ extension GoogleStoryteller {
                 purchase.items = [renewed]
             }
         } before: { teller in
-            teller.charge(scene)
+            teller.charge()
         }
         if isDeferredChange { subscription?.items.removeFirst() }
     }
 
-    private mutating func expire(_ ending: CustomerStory.Ending, _ scene: Plot.Scene) throws(SimulatorError) {
-        try update(13, scene) { purchase, _ in
+    private mutating func expire(_ ending: CustomerStory.Ending) throws(SimulatorError) {
+        try update(13) { purchase, _ in
             purchase.state = .expired
             purchase.items[0].isRenewing = false
             switch ending {
@@ -246,10 +248,10 @@ extension GoogleStoryteller {
     }
 
     /// Another token takes the place of the one before, whose end is reported right after.
-    private mutating func replace(_ scene: Plot.Scene, mode: String? = "CHARGE_FULL_PRICE") throws(SimulatorError) {
+    private mutating func replace(mode: String? = "CHARGE_FULL_PRICE") throws(SimulatorError) {
         guard let old = subscription else { throw SimulatorError("nothing is replaced", .nonsense) }
         let ended = Self.replaced(old, at: scene.time)
-        var bought = try purchase(scene)
+        var bought = try purchase()
         bought.linked = old.token
         if let mode {
             bought.items[0].extra["itemReplacement"] = [
@@ -258,9 +260,9 @@ extension GoogleStoryteller {
             ]
         }
         subscription = bought
-        publish(4, bought, scene, and: [ended])
+        publish(4, bought, and: [ended])
         acknowledge()
-        publish(13, ended, scene, late: 2000)
+        publish(13, ended, late: 2000)
     }
 
     private static func replaced(_ old: PlaySubscription, at time: Int64) -> PlaySubscription {
@@ -273,7 +275,7 @@ extension GoogleStoryteller {
     }
 
     /// A change that waits for the end of the period has a token of its own at once.
-    private mutating func postpone(_ plan: CustomerStory.Plan, _ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func postpone(_ plan: CustomerStory.Plan) throws(SimulatorError) {
         guard let old = subscription else { throw SimulatorError("nothing is replaced", .nonsense) }
         let ended = Self.replaced(old, at: scene.time)
         purchases += 1
@@ -290,23 +292,23 @@ extension GoogleStoryteller {
         bought.linked = old.token
         bought.items.append(PlaySubscription.Item(plan))
         subscription = bought
-        publish(4, bought, scene, and: [ended])
+        publish(4, bought, and: [ended])
         acknowledge()
-        publish(13, ended, scene, late: 2000)
+        publish(13, ended, late: 2000)
     }
 
-    private mutating func topUp(_ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func topUp() throws(SimulatorError) {
         guard let old = subscription else { throw SimulatorError("nothing is topped up", .nonsense) }
         let ended = Self.replaced(old, at: scene.time)
-        var bought = try purchase(scene)
+        var bought = try purchase()
         bought.linked = old.token
         subscription = bought
-        publish(4, bought, scene, and: [ended])
+        publish(4, bought, and: [ended])
         acknowledge()
-        publish(13, ended, scene, late: 2000)
+        publish(13, ended, late: 2000)
     }
 
-    private mutating func buy(_ item: CustomerStory.Item, _ quantity: Int64, _ scene: Plot.Scene) {
+    private mutating func buy(_ item: CustomerStory.Item, _ quantity: Int64) {
         purchases += 1
         let bought = PlayProduct(
             token: token(purchases),
@@ -333,17 +335,11 @@ extension GoogleStoryteller {
                 "sku": .string(item.rawValue),
             ],
             type: "1 ONE_TIME_PRODUCT_PURCHASED",
-            [resource(bought), resource(order)],
-            scene.step,
-            scene.time
+            resources: [resource(bought), resource(order)]
         )
     }
 
-    private mutating func refund(
-        _ which: CustomerStory.Purchase,
-        _ scene: Plot.Scene,
-        reason: String
-    ) throws(SimulatorError) {
+    private mutating func refund(_ which: CustomerStory.Purchase, reason: String) throws(SimulatorError) {
         guard let index = which == .latest ? orders.indices.last : orders.indices.dropLast().last else {
             throw SimulatorError("nothing was bought", .nonsense)
         }
@@ -370,9 +366,7 @@ extension GoogleStoryteller {
                 "productType": isProduct ? 2 : 1, "refundType": 1,
             ],
             type: "voided",
-            changed,
-            scene.step,
-            scene.time
+            resources: changed
         )
         if isProduct {
             guard let product else { return }
@@ -383,16 +377,14 @@ extension GoogleStoryteller {
                     "sku": .string(product.item.rawValue),
                 ],
                 type: "2 ONE_TIME_PRODUCT_CANCELED",
-                [],
-                scene.step,
-                scene.time + 2000
+                late: 2000
             )
         } else if which == .latest, let subscription {
-            publish(12, subscription, scene, late: 2000)
+            publish(12, subscription, late: 2000)
         }
     }
 
-    private mutating func review(_ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func review() throws(SimulatorError) {
         guard let order = orders.last else { throw SimulatorError("nothing was bought", .nonsense) }
         publish(
             "pendingRefundReviewNotification",
@@ -401,10 +393,7 @@ extension GoogleStoryteller {
                 "orderId": .string(order.order), "refundReason": 7,
                 "obfuscatedAccountId": .string(identity.uuid("account")),
             ],
-            type: "refund review",
-            [],
-            scene.step,
-            scene.time
+            type: "refund review"
         )
     }
 }
@@ -425,7 +414,7 @@ extension GoogleStoryteller {
     }
 
     /// Keeps the order of the current period.
-    private mutating func charge(_ scene: Plot.Scene) {
+    private mutating func charge() {
         guard let subscription, let standing = scene.after else { return }
         orders.append(
             PlayOrderResource(
@@ -444,7 +433,6 @@ extension GoogleStoryteller {
     /// Changes the purchase, and reports it.
     private mutating func update(
         _ number: Int64,
-        _ scene: Plot.Scene,
         _ change: (inout PlaySubscription, Plot.Standing) throws(SimulatorError) -> Void,
         before publishing: (inout GoogleStoryteller) -> Void = { _ in }
     ) throws(SimulatorError) {
@@ -454,7 +442,7 @@ extension GoogleStoryteller {
         try change(&purchase, standing)
         subscription = purchase
         publishing(&self)
-        publish(number, purchase, scene)
+        publish(number, purchase)
     }
 
     private func resource(_ purchase: PlaySubscription) -> SimulatedResource {
@@ -481,7 +469,6 @@ extension GoogleStoryteller {
     private mutating func publish(
         _ number: Int64,
         _ purchase: PlaySubscription,
-        _ scene: Plot.Scene,
         and others: [PlaySubscription] = [],
         late: Int64 = 0
     ) {
@@ -492,10 +479,9 @@ extension GoogleStoryteller {
                 "subscriptionId": .string(purchase.items[0].plan.product),
             ],
             type: "\(number) \(Self.names[number] ?? "")",
-            ([purchase] + others).map { resource($0) }
+            resources: ([purchase] + others).map { resource($0) }
                 + orders.filter { $0.token == purchase.token }.suffix(1).map { resource($0) },
-            scene.step,
-            scene.time + late
+            late: late
         )
     }
 
@@ -503,16 +489,15 @@ extension GoogleStoryteller {
         _ body: String,
         _ members: JSONText,
         type: String,
-        _ resources: [SimulatedResource],
-        _ step: Int,
-        _ time: Int64
+        resources: [SimulatedResource] = [],
+        late: Int64 = 0
     ) {
         published += 1
-        let eventTime = time + Self.lag
+        let eventTime = scene.time + late + Self.lag
         notifications.append(
             SimulatedNotification(
                 provider: .google,
-                step: step,
+                step: scene.step,
                 occurredAt: Date(millisecondsSince1970: eventTime),
                 type: type,
                 id: "1\(identity.decimal("message \(published)", 15))",

@@ -13,7 +13,7 @@ extension RevenueCatSimulator {
             id: String,
             at milliseconds: Int64,
             _ period: Period = .first,
-            _ changes: KeyValuePairs<String, JSONText?> = [:]
+            changing changes: KeyValuePairs<String, JSONText?> = [:]
         ) {
             members = JSONMembers([
                 ("type", .string(type)), ("id", .string(id)), ("event_timestamp_ms", .integer(milliseconds)),
@@ -39,7 +39,7 @@ extension RevenueCatSimulator {
         }
 
         /// The same event with the price of its period.
-        package func priced(_ usd: String, _ local: String? = nil, _ currency: String = "USD") -> Event {
+        package func priced(_ usd: String, local: String? = nil, currency: String = "USD") -> Event {
             with([
                 "price": .raw(usd), "price_in_purchased_currency": .raw(local ?? usd), "currency": .string(currency),
             ])
@@ -55,15 +55,15 @@ extension RevenueCatSimulator {
         package var end: Int64
         package var transaction: String
 
-        package init(_ start: Int64, _ end: Int64, _ transaction: String) {
+        package init(_ start: Int64, to end: Int64, _ transaction: String) {
             self.start = start
             self.end = end
             self.transaction = transaction
         }
 
         /// January 2026.
-        package static let first = Period(1_767_225_600_000, 1_769_904_000_000, "O1")
+        package static let first = Period(1_767_225_600_000, to: 1_769_904_000_000, "O1")
         /// February 2026.
-        package static let second = Period(1_769_904_000_000, 1_772_323_200_000, "O1-2")
+        package static let second = Period(1_769_904_000_000, to: 1_772_323_200_000, "O1-2")
     }
 }

@@ -39,6 +39,8 @@ struct RevenueCatStoryteller {
     private var purchases: [Purchase] = []
     private var shared: Purchase?
     private var owner: String
+    /// The scene that is played, which every notification is of.
+    private var scene = Plot.Scene.opening
     private(set) var notifications: [SimulatedNotification] = []
 
     /// RevenueCat reports a little after the moment.
@@ -94,24 +96,25 @@ struct RevenueCatStoryteller {
 
     /// Plays one scene.
     mutating func tell(_ scene: Plot.Scene) throws(SimulatorError) {
+        self.scene = scene
         let time = scene.time
         switch scene.act {
         case .subscribe:
             // A customer who comes back within an App Store group continues the same purchase.
             let isReturn = scene.before != nil && store == .appStore
-            let purchase = try bought(scene)
-            emit(isReturn ? "RENEWAL" : "INITIAL_PURCHASE", purchase, scene, charged(purchase))
+            let purchase = try bought()
+            emit(isReturn ? "RENEWAL" : "INITIAL_PURCHASE", purchase, changing: charged(purchase))
         case .renew, .renewEarly, .renewAfterCancel, .recover, .resume:
-            let purchase = try bought(scene)
+            let purchase = try bought()
             var changes = charged(purchase)
             if scene.before?.offer == .freeWeek { changes.append(("is_trial_conversion", true)) }
-            emit("RENEWAL", purchase, scene, changes)
-        case .failCharge(let grace): try fail(grace, scene)
+            emit("RENEWAL", purchase, changing: changes)
+        case .failCharge(let grace): try fail(grace)
         case .cancel:
             var purchase = try latest()
             purchase.end = scene.before?.graceEnd ?? purchase.end
-            emit("CANCELLATION", purchase, scene, [("cancel_reason", "UNSUBSCRIBE")])
-        case .uncancel: emit("UNCANCELLATION", try latest(), scene)
+            emit("CANCELLATION", purchase, changing: [("cancel_reason", "UNSUBSCRIBE")])
+        case .uncancel: emit("UNCANCELLATION", try latest())
         case .expire(let ending):
             let isHeld = scene.before?.state == .hold
             // A purchase that ended with the failed charge does not end again. At Stripe it does not end with that.
@@ -125,24 +128,24 @@ struct RevenueCatStoryteller {
                 }
             var purchase = try latest()
             purchase.end = isHeld ? time : scene.before?.graceEnd ?? purchase.end
-            emit("EXPIRATION", purchase, scene, [("expiration_reason", .string(reason))])
-        case .upgrade: try replace(scene)
-        case .crossgrade where store == .stripe: try replace(scene)
+            emit("EXPIRATION", purchase, changing: [("expiration_reason", .string(reason))])
+        case .upgrade: try replace()
+        case .crossgrade where store == .stripe: try replace()
         case .downgrade(let plan), .crossgrade(let plan):
-            emit("PRODUCT_CHANGE", try latest(), scene, [("new_product_id", .string(product(plan)))])
+            emit("PRODUCT_CHANGE", try latest(), changing: [("new_product_id", .string(product(plan)))])
         case .withdrawDowngrade:
             let purchase = try latest()
-            emit("PRODUCT_CHANGE", purchase, scene, [("new_product_id", .string(purchase.product))])
+            emit("PRODUCT_CHANGE", purchase, changing: [("new_product_id", .string(purchase.product))])
         case .schedulePause:
             let resumesAt = scene.after?.resumesAt.map { JSONText.integer($0) }
-            emit("SUBSCRIPTION_PAUSED", try latest(), scene, resumesAt.map { [("auto_resume_at_ms", $0)] } ?? [])
-        case .pause: emit("EXPIRATION", try latest(), scene, [("expiration_reason", "SUBSCRIPTION_PAUSED")])
+            emit("SUBSCRIPTION_PAUSED", try latest(), changing: resumesAt.map { [("auto_resume_at_ms", $0)] } ?? [])
+        case .pause: emit("EXPIRATION", try latest(), changing: [("expiration_reason", "SUBSCRIPTION_PAUSED")])
         case .extend:
             guard let index = purchases.lastIndex(where: { $0.end != nil }) else { throw nothing }
             purchases[index].end = scene.after?.end
-            emit("SUBSCRIPTION_EXTENDED", purchases[index], scene)
+            emit("SUBSCRIPTION_EXTENDED", purchases[index])
         case .buy(let item, let quantity):
-            let name = try name(scene)
+            let name = try name()
             let purchase = Purchase(
                 transaction: name.transaction,
                 original: name.original,
@@ -151,30 +154,30 @@ struct RevenueCatStoryteller {
                 price: item.price * quantity
             )
             purchases.append(purchase)
-            emit("NON_RENEWING_PURCHASE", purchase, scene, charged(purchase))
+            emit("NON_RENEWING_PURCHASE", purchase, changing: charged(purchase))
         case .topUp:
             var old = try latest()
-            let purchase = try bought(scene)
-            emit("INITIAL_PURCHASE", purchase, scene, charged(purchase))
+            let purchase = try bought()
+            emit("INITIAL_PURCHASE", purchase, changing: charged(purchase))
             old.end = time
-            emit("EXPIRATION", old, scene, [("expiration_reason", "UNKNOWN")])
-        case .refund(let which, _): try refund(which, scene)
+            emit("EXPIRATION", old, changing: [("expiration_reason", "UNKNOWN")])
+        case .refund(let which, _): try refund(which)
         case .reverseRefund:
             guard let purchase = purchases.last else { throw nothing }
-            emit("REFUND_REVERSED", purchase, scene)
+            emit("REFUND_REVERSED", purchase)
         case .shareWithFamily:
-            let name = try name(scene)
+            let name = try name()
             var purchase = try latest()
             (purchase.original, purchase.transaction) = (name.original, name.transaction)
             shared = purchase
-            emit("INITIAL_PURCHASE", purchase, scene, [("is_family_share", true)], user: identity.uuid("family"))
+            emit("INITIAL_PURCHASE", purchase, changing: [("is_family_share", true)], user: identity.uuid("family"))
         case .stopSharing:
             guard var purchase = shared else { throw nothing }
             purchase.end = time
             let changes: Changes = [("is_family_share", true), ("expiration_reason", "UNSUBSCRIBE")]
-            emit("EXPIRATION", purchase, scene, changes, user: identity.uuid("family"))
-        case .transfer: transfer(scene)
-        case .test: emit("TEST", Purchase.sample(time), scene)
+            emit("EXPIRATION", purchase, changing: changes, user: identity.uuid("family"))
+        case .transfer: transfer()
+        case .test: emit("TEST", Purchase.sample(time))
         case .subscribePending, .completePayment, .abandonPayment, .cancelCommitment, .endGrace, .raisePrice,
             .acceptPrice, .requestRefund, .declineRefund, .disputeCharge, .winDispute, .loseDispute:
             throw SimulatorError("RevenueCat has no \(scene.act.name)", .notOffered(by: .revenuecat))
@@ -193,32 +196,32 @@ extension RevenueCatStoryteller {
         return [("price", amount), ("price_in_purchased_currency", amount), ("currency", "USD")]
     }
 
-    private mutating func fail(_ grace: Duration?, _ scene: Plot.Scene) throws(SimulatorError) {
-        guard store != .stripe else { return try failAtStripe(scene) }
+    private mutating func fail(_ grace: Duration?) throws(SimulatorError) {
+        guard store != .stripe else { return try failAtStripe() }
         var purchase = try latest()
         let end = scene.after?.graceEnd
         if grace != nil { purchase.end = end }
         let graceEnd: JSONText = end.map { .integer($0) } ?? .null
-        emit("BILLING_ISSUE", purchase, scene, [("grace_period_expiration_at_ms", graceEnd)])
-        emit("CANCELLATION", purchase, scene, [("cancel_reason", "BILLING_ERROR")])
-        if grace == nil { emit("EXPIRATION", purchase, scene, [("expiration_reason", "BILLING_ERROR")]) }
+        emit("BILLING_ISSUE", purchase, changing: [("grace_period_expiration_at_ms", graceEnd)])
+        emit("CANCELLATION", purchase, changing: [("cancel_reason", "BILLING_ERROR")])
+        if grace == nil { emit("EXPIRATION", purchase, changing: [("expiration_reason", "BILLING_ERROR")]) }
     }
 
     /// Stripe's next period has begun when it charges, and its end holds the time in which it tries again.
-    private mutating func failAtStripe(_ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func failAtStripe() throws(SimulatorError) {
         guard let standing = scene.after else { throw nothing }
         var purchase = try latest()
         let plan = standing.nextPlan ?? standing.plan
         (purchase.product, purchase.offer) = (product(plan), nil)
         (purchase.start, purchase.end) = (standing.end, plan.period.end(from: standing.end))
         purchases.append(purchase)
-        emit("BILLING_ISSUE", purchase, scene, [("grace_period_expiration_at_ms", .null)])
-        emit("CANCELLATION", purchase, scene, [("cancel_reason", "BILLING_ERROR")])
+        emit("BILLING_ISSUE", purchase, changing: [("grace_period_expiration_at_ms", .null)])
+        emit("CANCELLATION", purchase, changing: [("cancel_reason", "BILLING_ERROR")])
     }
 
-    private mutating func replace(_ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func replace() throws(SimulatorError) {
         var old = try latest()
-        var purchase = try bought(scene)
+        var purchase = try bought()
         guard store == .playStore else {
             if store == .stripe {
                 // The beginning is stated again.
@@ -226,19 +229,19 @@ extension RevenueCatStoryteller {
                 purchases[purchases.count - 1].start = old.start
             }
             if purchase.product != old.product {
-                emit("PRODUCT_CHANGE", old, scene, [("new_product_id", .string(purchase.product))])
+                emit("PRODUCT_CHANGE", old, changing: [("new_product_id", .string(purchase.product))])
             }
-            emit("RENEWAL", purchase, scene, charged(purchase))
+            emit("RENEWAL", purchase, changing: charged(purchase))
             return
         }
         // Without a new product the change is immediate, and the new purchase reports it.
-        emit("PRODUCT_CHANGE", old, scene)
-        emit("INITIAL_PURCHASE", purchase, scene, charged(purchase))
+        emit("PRODUCT_CHANGE", old)
+        emit("INITIAL_PURCHASE", purchase, changing: charged(purchase))
         old.end = scene.time
-        emit("EXPIRATION", old, scene, [("expiration_reason", "UNKNOWN")])
+        emit("EXPIRATION", old, changing: [("expiration_reason", "UNKNOWN")])
     }
 
-    private mutating func refund(_ which: CustomerStory.Purchase, _ scene: Plot.Scene) throws(SimulatorError) {
+    private mutating func refund(_ which: CustomerStory.Purchase) throws(SimulatorError) {
         guard let index = which == .latest ? purchases.indices.last : purchases.indices.dropLast().last else {
             throw nothing
         }
@@ -250,12 +253,12 @@ extension RevenueCatStoryteller {
         var changes = charged(purchase)
         for index in changes.indices.prefix(2) { changes[index].1 = .raw("-\(changes[index].1.text)") }
         changes.append(("cancel_reason", "CUSTOMER_SUPPORT"))
-        emit("CANCELLATION", purchase, scene, changes)
+        emit("CANCELLATION", purchase, changing: changes)
         guard which == .latest, isSubscription else { return }
-        emit("EXPIRATION", purchase, scene, [("expiration_reason", "CUSTOMER_SUPPORT")])
+        emit("EXPIRATION", purchase, changing: [("expiration_reason", "CUSTOMER_SUPPORT")])
     }
 
-    private mutating func transfer(_ scene: Plot.Scene) {
+    private mutating func transfer() {
         let other = owner == account ? identity.uuid("other account") : account
         let event = RevenueCatSimulator.Event([
             "type": "TRANSFER", "id": .string(identity.uuid("event \(notifications.count)").uppercased()),
@@ -264,7 +267,7 @@ extension RevenueCatStoryteller {
             "transferred_from": [.string(owner)], "transferred_to": [.string(other)],
         ])
         owner = other
-        append(event, "TRANSFER", scene, number: notifications.count)
+        append(event, "TRANSFER", number: notifications.count)
     }
 }
 
@@ -278,7 +281,7 @@ extension RevenueCatStoryteller {
         return purchase
     }
 
-    private func name(_ scene: Plot.Scene) throws(SimulatorError) -> (original: String, transaction: String) {
+    private func name() throws(SimulatorError) -> (original: String, transaction: String) {
         guard let name = names[scene.step] else { throw nothing }
         return name
     }
@@ -308,9 +311,9 @@ extension RevenueCatStoryteller {
     private var isNumbered: Bool { store != .appStore && store != .playStore }
 
     /// The period that a scene begins.
-    private mutating func bought(_ scene: Plot.Scene) throws(SimulatorError) -> Purchase {
+    private mutating func bought() throws(SimulatorError) -> Purchase {
         guard let standing = scene.after else { throw nothing }
-        let name = try name(scene)
+        let name = try name()
         let purchase = Purchase(
             transaction: name.transaction,
             original: name.original,
@@ -328,8 +331,7 @@ extension RevenueCatStoryteller {
     private mutating func emit(
         _ type: String,
         _ purchase: Purchase,
-        _ scene: Plot.Scene,
-        _ changes: Changes = [],
+        changing changes: Changes = [],
         user: String? = nil
     ) {
         let number = notifications.count
@@ -338,7 +340,7 @@ extension RevenueCatStoryteller {
             type,
             id: identity.uuid("event \(number)").uppercased(),
             at: scene.time + Self.lag + Int64(number % 3),
-            .init(purchase.start, purchase.end ?? purchase.start, purchase.transaction)
+            .init(purchase.start, to: purchase.end ?? purchase.start, purchase.transaction)
         )
         event.members["store"] = .string(storeName)
         if isNumbered, purchase.end != nil {
@@ -358,10 +360,10 @@ extension RevenueCatStoryteller {
         default: if purchase.isPrepaid { event.members["period_type"] = "PREPAID" }
         }
         for (name, value) in changes { event.members[name] = value }
-        append(event, type, scene, number: number)
+        append(event, type, number: number)
     }
 
-    private mutating func append(_ event: RevenueCatSimulator.Event, _ type: String, _ scene: Plot.Scene, number: Int) {
+    private mutating func append(_ event: RevenueCatSimulator.Event, _ type: String, number: Int) {
         let reason = [event.members["cancel_reason"], event.members["expiration_reason"]].compactMap(\.self).first
         var name = type
         if case .string(let reason)? = reason { name += "/\(reason)" }

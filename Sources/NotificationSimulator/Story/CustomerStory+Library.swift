@@ -3,7 +3,7 @@ extension CustomerStory {
     public static let life = CustomerStory(
         "life",
         "Trial, conversion, renewal, failed charge with grace, recovery, upgrade, refund of the past, cancellation, end.",
-        [
+        steps: [
             Step(.after(.zero), .subscribe(.basicMonthly, offer: .freeWeek)),
             Step(.atPeriodEnd, .renew),
             Step(.atPeriodEnd, .renew),
@@ -29,16 +29,16 @@ extension CustomerStory {
     private static let ended = Step(.atPeriodEnd, .expire(.customer))
 
     private static let purchases: [CustomerStory] = [
-        CustomerStory("initial-purchase", "A first subscription without an offer.", [bought]),
+        CustomerStory("initial-purchase", "A first subscription without an offer.", steps: [bought]),
         CustomerStory(
             "trial-converts",
             "A free week turns into a paid month.",
-            [Step(.after(.zero), .subscribe(.proMonthly, offer: .freeWeek)), renewed]
+            steps: [Step(.after(.zero), .subscribe(.proMonthly, offer: .freeWeek)), renewed]
         ),
         CustomerStory(
             "trial-canceled",
             "A free week is canceled on its third day, and ends.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly, offer: .freeWeek)),
                 Step(.after(.days(2)), .cancel), ended,
             ]
@@ -46,7 +46,7 @@ extension CustomerStory {
         CustomerStory(
             "trial-canceled-late",
             "A free week is canceled in its last hour, too late for the first charge.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proMonthly, offer: .freeWeek)),
                 Step(.beforePeriodEnd(.hours(1)), .cancel),
                 Step(.atPeriodEnd, .renewAfterCancel), ended,
@@ -55,12 +55,12 @@ extension CustomerStory {
         CustomerStory(
             "introductory-converts",
             "A cheap first month turns into a regular one.",
-            [Step(.after(.zero), .subscribe(.proMonthly, offer: .cheapMonth)), renewed]
+            steps: [Step(.after(.zero), .subscribe(.proMonthly, offer: .cheapMonth)), renewed]
         ),
         CustomerStory(
             "pending-completed",
             "A purchase waits for its payment, and is paid.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribePending(.basicMonthly)),
                 Step(.after(.hours(20)), .completePayment),
             ]
@@ -68,7 +68,7 @@ extension CustomerStory {
         CustomerStory(
             "pending-canceled",
             "A purchase waits for its payment, which never comes.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribePending(.basicMonthly)),
                 Step(.after(.hours(23)), .abandonPayment),
             ]
@@ -76,7 +76,7 @@ extension CustomerStory {
         CustomerStory(
             "resubscribe",
             "The customer leaves, and comes back a month later.",
-            [
+            steps: [
                 bought, Step(.after(.days(3)), .cancel), ended,
                 Step(.after(.days(30)), .subscribe(.proMonthly)),
             ]
@@ -84,26 +84,30 @@ extension CustomerStory {
     ]
 
     private static let renewals: [CustomerStory] = [
-        CustomerStory("renewals", "Three renewals, through a February.", [boughtBasic, renewed, renewed, renewed]),
+        CustomerStory(
+            "renewals",
+            "Three renewals, through a February.",
+            steps: [boughtBasic, renewed, renewed, renewed]
+        ),
         CustomerStory(
             "early-renewal",
             "A renewal is charged some hours before its period begins.",
-            [boughtBasic, Step(.beforePeriodEnd(.hours(5)), .renewEarly), renewed]
+            steps: [boughtBasic, Step(.beforePeriodEnd(.hours(5)), .renewEarly), renewed]
         ),
         CustomerStory(
             "cancel-expire",
             "The customer turns renewal off, and access lasts to the end of the period.",
-            [bought, Step(.after(.days(20)), .cancel), ended]
+            steps: [bought, Step(.after(.days(20)), .cancel), ended]
         ),
         CustomerStory(
             "uncancel",
             "The customer turns renewal off and on again.",
-            [bought, Step(.after(.days(20)), .cancel), Step(.after(.days(1)), .uncancel), renewed]
+            steps: [bought, Step(.after(.days(20)), .cancel), Step(.after(.days(1)), .uncancel), renewed]
         ),
         CustomerStory(
             "pause",
             "A subscription is paused for a month, and goes on.",
-            [
+            steps: [
                 boughtBasic, Step(.after(.days(12)), .schedulePause(.days(30))), Step(.atPeriodEnd, .pause),
                 Step(.after(.days(30)), .resume),
             ]
@@ -111,12 +115,12 @@ extension CustomerStory {
         CustomerStory(
             "extension",
             "The developer gives a fortnight.",
-            [boughtBasic, Step(.after(.days(10)), .extend(days: 14)), renewed]
+            steps: [boughtBasic, Step(.after(.days(10)), .extend(days: 14)), renewed]
         ),
         CustomerStory(
             "top-up",
             "Thirty days paid in advance are topped up, and run out.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.basicPrepaid)), Step(.after(.days(20)), .topUp),
                 Step(.atPeriodEnd, .expire(.ranOut)),
             ]
@@ -124,7 +128,7 @@ extension CustomerStory {
         CustomerStory(
             "commitment-canceled",
             "A subscription by instalments is canceled while payments remain.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proInstalments)), Step(.after(.days(10)), .cancelCommitment),
                 renewed,
             ]
@@ -135,12 +139,12 @@ extension CustomerStory {
         CustomerStory(
             "grace-recovers",
             "A charge fails, and succeeds within the grace period.",
-            [boughtBasic, Step(.atPeriodEnd, .failCharge(grace: .days(16))), Step(.after(.days(4)), .recover)]
+            steps: [boughtBasic, Step(.atPeriodEnd, .failCharge(grace: .days(16))), Step(.after(.days(4)), .recover)]
         ),
         CustomerStory(
             "grace-lapses",
             "A charge fails, the grace period ends, and a late payment brings access back.",
-            [
+            steps: [
                 boughtBasic, Step(.atPeriodEnd, .failCharge(grace: .days(7))), Step(.atGraceEnd, .endGrace),
                 Step(.after(.days(9)), .recover),
             ]
@@ -148,7 +152,7 @@ extension CustomerStory {
         CustomerStory(
             "grace-expires",
             "A charge fails, and neither grace nor patience brings a payment.",
-            [
+            steps: [
                 boughtBasic, Step(.atPeriodEnd, .failCharge(grace: .days(7))),
                 Step(.atGraceEnd, .expire(.billing)),
             ]
@@ -156,12 +160,12 @@ extension CustomerStory {
         CustomerStory(
             "hold-recovers",
             "A charge fails without grace, and succeeds days later.",
-            [boughtBasic, Step(.atPeriodEnd, .failCharge(grace: nil)), Step(.after(.days(6)), .recover)]
+            steps: [boughtBasic, Step(.atPeriodEnd, .failCharge(grace: nil)), Step(.after(.days(6)), .recover)]
         ),
         CustomerStory(
             "hold-expires",
             "A charge fails without grace, and never succeeds.",
-            [
+            steps: [
                 boughtBasic, Step(.atPeriodEnd, .failCharge(grace: nil)),
                 Step(.after(.days(30)), .expire(.billing)),
             ]
@@ -172,17 +176,17 @@ extension CustomerStory {
         CustomerStory(
             "upgrade",
             "A change to a higher level, in effect at once.",
-            [boughtBasic, Step(.after(.days(12)), .upgrade(.proMonthly)), renewed]
+            steps: [boughtBasic, Step(.after(.days(12)), .upgrade(.proMonthly)), renewed]
         ),
         CustomerStory(
             "downgrade",
             "A change to a lower level, in effect with the next period.",
-            [bought, Step(.after(.days(12)), .downgrade(.basicMonthly)), renewed, renewed]
+            steps: [bought, Step(.after(.days(12)), .downgrade(.basicMonthly)), renewed, renewed]
         ),
         CustomerStory(
             "downgrade-withdrawn",
             "A change to a lower level that the customer thinks better of.",
-            [
+            steps: [
                 bought, Step(.after(.days(12)), .downgrade(.basicMonthly)),
                 Step(.after(.days(2)), .withdrawDowngrade), renewed,
             ]
@@ -190,19 +194,19 @@ extension CustomerStory {
         CustomerStory(
             "crossgrade",
             "From a month to a year of the same level.",
-            [bought, Step(.after(.days(12)), .crossgrade(.proYearly))]
+            steps: [bought, Step(.after(.days(12)), .crossgrade(.proYearly))]
         ),
         CustomerStory(
             "price-raised",
             "A price rises without asking, and is charged.",
-            [
+            steps: [
                 boughtBasic, Step(.after(.days(5)), .raisePrice(to: 5990, needsConsent: false)), renewed,
             ]
         ),
         CustomerStory(
             "price-accepted",
             "A price rises that needs consent, and gets it.",
-            [
+            steps: [
                 boughtBasic, Step(.after(.days(5)), .raisePrice(to: 5990, needsConsent: true)),
                 Step(.after(.days(5)), .acceptPrice), renewed,
             ]
@@ -210,7 +214,7 @@ extension CustomerStory {
         CustomerStory(
             "price-declined",
             "A price rises that needs consent, and gets no answer.",
-            [
+            steps: [
                 boughtBasic, Step(.after(.days(5)), .raisePrice(to: 9990, needsConsent: true)),
                 Step(.atPeriodEnd, .expire(.priceDeclined)),
             ]
@@ -221,55 +225,55 @@ extension CustomerStory {
         CustomerStory(
             "refund",
             "The current period is refunded, and access ends.",
-            [bought, Step(.after(.days(3)), .refund(.latest))]
+            steps: [bought, Step(.after(.days(3)), .refund(.latest))]
         ),
         CustomerStory(
             "refund-past",
             "A past period is refunded while the current one goes on.",
-            [bought, renewed, Step(.after(.days(5)), .refund(.previous)), renewed]
+            steps: [bought, renewed, Step(.after(.days(5)), .refund(.previous)), renewed]
         ),
         CustomerStory(
             "refund-part",
             "Half of the money for the current period goes back.",
-            [bought, Step(.after(.days(15)), .refund(.latest, .half))]
+            steps: [bought, Step(.after(.days(15)), .refund(.latest, .half))]
         ),
         CustomerStory(
             "refund-reversed",
             "The current period is refunded, and the refund undone.",
-            [bought, Step(.after(.days(3)), .refund(.latest)), Step(.after(.days(4)), .reverseRefund)]
+            steps: [bought, Step(.after(.days(3)), .refund(.latest)), Step(.after(.days(4)), .reverseRefund)]
         ),
         CustomerStory(
             "refund-declined",
             "The customer asks for a refund, and does not get it.",
-            [bought, Step(.after(.days(2)), .requestRefund), Step(.after(.days(1)), .declineRefund)]
+            steps: [bought, Step(.after(.days(2)), .requestRefund), Step(.after(.days(1)), .declineRefund)]
         ),
         CustomerStory(
             "chargeback-lost",
             "The customer's bank takes a charge back, and keeps it.",
-            [bought, Step(.after(.days(6)), .disputeCharge), Step(.after(.days(9)), .loseDispute)]
+            steps: [bought, Step(.after(.days(6)), .disputeCharge), Step(.after(.days(9)), .loseDispute)]
         ),
         CustomerStory(
             "chargeback-won",
             "The customer's bank takes a charge back, and gives it up.",
-            [bought, Step(.after(.days(6)), .disputeCharge), Step(.after(.days(9)), .winDispute)]
+            steps: [bought, Step(.after(.days(6)), .disputeCharge), Step(.after(.days(9)), .winDispute)]
         ),
     ]
 
     private static let oneTime: [CustomerStory] = [
-        CustomerStory("consumable", "Coins are bought.", [Step(.after(.zero), .buy(.coins, quantity: 3))]),
+        CustomerStory("consumable", "Coins are bought.", steps: [Step(.after(.zero), .buy(.coins, quantity: 3))]),
         CustomerStory(
             "consumable-refunded",
             "Coins are bought, and refunded.",
-            [Step(.after(.zero), .buy(.coins, quantity: 3)), Step(.after(.days(1)), .refund(.latest))]
+            steps: [Step(.after(.zero), .buy(.coins, quantity: 3)), Step(.after(.days(1)), .refund(.latest))]
         ),
-        CustomerStory("lifetime", "Something is bought for good.", [Step(.after(.zero), .buy(.lifetime))]),
+        CustomerStory("lifetime", "Something is bought for good.", steps: [Step(.after(.zero), .buy(.lifetime))]),
     ]
 
     private static let others: [CustomerStory] = [
         CustomerStory(
             "family",
             "A family member shares a subscription, and stops.",
-            [
+            steps: [
                 Step(.after(.zero), .subscribe(.proYearly)), Step(.after(.days(1)), .shareWithFamily),
                 Step(.after(.days(100)), .stopSharing),
             ]
@@ -277,9 +281,9 @@ extension CustomerStory {
         CustomerStory(
             "transfer",
             "A purchase moves to another account, and renews there.",
-            [bought, Step(.after(.days(9)), .transfer), renewed]
+            steps: [bought, Step(.after(.days(9)), .transfer), renewed]
         ),
-        CustomerStory("test", "The developer asks for a test notification.", [Step(.after(.zero), .test)]),
+        CustomerStory("test", "The developer asks for a test notification.", steps: [Step(.after(.zero), .test)]),
     ]
 }
 

@@ -12,7 +12,7 @@ public struct CustomerStory: Sendable, Hashable {
     public let steps: [Step]
 
     /// Writes a story.
-    public init(_ id: String, _ title: String, _ steps: [Step]) {
+    public init(_ id: String, _ title: String, steps: [Step]) {
         self.id = id
         self.title = title
         self.steps = steps

@@ -37,6 +37,9 @@ struct Plot {
         var act: CustomerStory.Act
         var before: Standing?
         var after: Standing?
+
+        /// Before the first act.
+        static let opening = Scene(step: 0, time: 0, act: .test)
     }
 
     private let story: CustomerStory
@@ -127,8 +130,8 @@ struct Plot {
     private mutating func perform(_ act: CustomerStory.Act) throws(SimulatorError) {
         let now = now
         switch act {
-        case .subscribe(let plan, let offer): try begin(plan, offer, .active)
-        case .subscribePending(let plan): try begin(plan, nil, .pending)
+        case .subscribe(let plan, let offer): try begin(plan, .active, with: offer)
+        case .subscribePending(let plan): try begin(plan, .pending)
         case .completePayment:
             guard let plan = standing?.plan else { throw nonsense("nothing is pending") }
             try change(.pending) {
@@ -211,8 +214,8 @@ struct Plot {
 
     private mutating func begin(
         _ plan: CustomerStory.Plan,
-        _ offer: CustomerStory.Offer?,
-        _ state: Standing.State
+        _ state: Standing.State,
+        with offer: CustomerStory.Offer? = nil
     ) throws(SimulatorError) {
         // A customer who cannot pay for one any more may buy another.
         if let standing, standing.state != .ended, standing.state != .hold {

@@ -17,6 +17,12 @@ struct StripeStoryteller {
         var session: (id: String, members: JSONMembers, time: Int64)?
     }
 
+    private struct Refund {
+        var id: String
+        var payment: Payment
+        var amount: Int64
+    }
+
     private static let hour: Int64 = 3600
     private static let host = "api.stripe.com"
 
@@ -27,9 +33,13 @@ struct StripeStoryteller {
     private var invoices: [String: StripeInvoice] = [:]
     /// The schedule as it stands.
     private var arranged: JSONMembers?
-    private var refund: (id: String, payment: Payment, amount: Int64)?
+    private var refund: Refund?
     private var serials: [String: Int] = [:]
     private var pending: [SimulatedResource] = []
+    /// The scene that is played, which every notification is of.
+    private var scene = Plot.Scene.opening
+    /// The time as the scene goes on, in seconds.
+    private var time: Int64 = 0
     private(set) var notifications: [SimulatedNotification] = []
 
     init(_ simulator: StripeSimulator, story: CustomerStory) {
@@ -47,48 +57,51 @@ struct StripeStoryteller {
 
     /// Plays one scene.
     mutating func tell(_ scene: Plot.Scene) throws(SimulatorError) {
+        self.scene = scene
         let time = scene.time.flooredQuotient(dividingBy: 1000)
+        self.time = time
         switch scene.act {
-        case .subscribe: try subscribe(scene, time)
+        case .subscribe: try subscribe()
         case .subscribePending:
-            try create(scene, time) { $0.status = "incomplete" }
-            try tell("customer.subscription.created", scene, time)
+            try create { $0.status = "incomplete" }
+            try tell("customer.subscription.created")
         case .completePayment:
-            let standing = try standing(scene)
-            try update(scene, time) {
+            let standing = try standing()
+            try update {
                 $0.status = "active"
                 Self.set(&$0, standing)
             }
-            try pay(scene, time, reason: "subscription_create")
-        case .abandonPayment: try update(scene, time) { $0.status = "incomplete_expired" }
+            try pay(reason: "subscription_create")
+        case .abandonPayment: try update { $0.status = "incomplete_expired" }
         case .renew:
-            try roll(scene, time)
-            try pay(scene, time + Self.hour, reason: "subscription_cycle")
-        case .failCharge: try fail(scene, time)
-        case .endGrace: try update(scene, time) { $0.status = "unpaid" }
-        case .recover: try recover(scene, time)
+            try roll()
+            self.time += Self.hour
+            try pay(reason: "subscription_cycle")
+        case .failCharge: try fail()
+        case .endGrace: try update { $0.status = "unpaid" }
+        case .recover: try recover()
         case .cancel:
             // Also of a period that is not paid for yet.
-            let end = try max(standing(scene).end / 1000, subscription?.end ?? 0)
+            let end = try max(standing().end / 1000, subscription?.end ?? 0)
             let isOlder = !version.isBasilOrLater
-            try update(scene, time) {
+            try update {
                 if isOlder { $0.cancelAtPeriodEnd = true }
                 $0.cancelAt = end
                 $0.canceledAt = time
                 $0.cancellationReason = "cancellation_requested"
             }
         case .uncancel:
-            try update(scene, time) {
+            try update {
                 ($0.cancelAtPeriodEnd, $0.cancelAt, $0.canceledAt) = (false, nil, nil)
                 $0.cancellationReason = nil
             }
-        case .expire(let ending): try end(scene, time, reason: ending == .billing ? "payment_failed" : nil)
-        case .upgrade, .crossgrade: try swap(scene, time)
-        case .downgrade(let plan): try schedule(plan, scene, time)
-        case .withdrawDowngrade: try release(scene, time)
-        case .schedulePause: try schedulePause(scene, time)
+        case .expire(let ending): try end(reason: ending == .billing ? "payment_failed" : nil)
+        case .upgrade, .crossgrade: try swap()
+        case .downgrade(let plan): try schedule(plan)
+        case .withdrawDowngrade: try release()
+        case .schedulePause: try schedulePause()
         case .pause:
-            try update(scene, time) {
+            try update {
                 $0.status = "paused"
                 $0.statusDetails = [
                     "paused": [
@@ -97,42 +110,43 @@ struct StripeStoryteller {
                     ]
                 ]
             }
-            try tell("customer.subscription.paused", scene, time)
+            try tell("customer.subscription.paused")
         case .resume:
-            let standing = try standing(scene)
+            let standing = try standing()
             let invoice = next("in")
-            try update(scene, time) {
+            try update {
                 $0.status = "active"
                 $0.statusDetails = nil
                 $0.latestInvoice = invoice
                 Self.set(&$0, standing)
             }
-            try tell("customer.subscription.resumed", scene, time)
-            try pay(scene, time, reason: "subscription_cycle")
+            try tell("customer.subscription.resumed")
+            try pay(reason: "subscription_cycle")
         case .extend:
-            let end = try standing(scene).end / 1000
-            try update(scene, time) {
+            let end = try standing().end / 1000
+            try update {
                 $0.status = "trialing"
                 $0.end = end
                 ($0.trialStart, $0.trialEnd) = (time, end)
             }
         case .raisePrice(let price, _):
-            try update(scene, time) {
+            try update {
                 guard var item = $0.items.first else { return }
                 item.price.id += "_\(price)"
                 item.price.amount = price / 10
                 $0.items = [item]
             }
-        case .buy(let item, let quantity): buy(item, quantity, scene, time)
-        case .refund(let which, let share): try refund(which, share, scene, time)
-        case .reverseRefund: try reverse(scene, time)
-        case .disputeCharge: try dispute("created", "needs_response", scene, time)
-        case .winDispute: try dispute("closed", "won", scene, time)
+        case .buy(let item, let quantity): buy(item, quantity)
+        case .refund(let which, let share): try refund(which, share)
+        case .reverseRefund: try reverse()
+        case .disputeCharge: try dispute("created", "needs_response")
+        case .winDispute: try dispute("closed", "won")
         case .loseDispute:
-            try dispute("closed", "lost", scene, time)
+            try dispute("closed", "lost")
             // After a lost dispute the merchant no longer delivers.
-            if subscription != nil { try end(scene, time + 60, reason: nil) }
-        case .test: emit("ping", JSONMembers([("object", "ping")]), scene.step, time)
+            self.time += 60
+            if subscription != nil { try end() }
+        case .test: emit("ping", JSONMembers([("object", "ping")]))
         case .renewEarly, .renewAfterCancel, .cancelCommitment, .acceptPrice, .topUp, .requestRefund, .declineRefund,
             .shareWithFamily, .stopSharing,
             .transfer:
@@ -144,12 +158,8 @@ struct StripeStoryteller {
 // MARK: Scenes
 
 extension StripeStoryteller {
-    private mutating func create(
-        _ scene: Plot.Scene,
-        _ time: Int64,
-        _ change: (inout StripeSubscription) -> Void
-    ) throws(SimulatorError) {
-        let standing = try standing(scene)
+    private mutating func create(_ change: (inout StripeSubscription) -> Void) throws(SimulatorError) {
+        let standing = try standing()
         var created = StripeSubscription(
             "sub_\(identity.letters("subscription \(next("sub"))", 24))",
             customer: customer,
@@ -163,24 +173,24 @@ extension StripeStoryteller {
         subscription = created
     }
 
-    private mutating func subscribe(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
-        let standing = try standing(scene)
-        let isTrial = standing.offer == .freeWeek
-        try create(scene, time) {
+    private mutating func subscribe() throws(SimulatorError) {
+        let standing = try standing()
+        let (isTrial, time) = (standing.offer == .freeWeek, time)
+        try create {
             guard isTrial else { return }
             $0.status = "trialing"
             ($0.trialStart, $0.trialEnd) = (time, standing.end / 1000)
         }
-        try tell("customer.subscription.created", scene, time)
-        try pay(scene, time, reason: "subscription_create")
+        try tell("customer.subscription.created")
+        try pay(reason: "subscription_create")
     }
 
     /// The period runs out: the subscription moves on, still unpaid, with a draft invoice.
-    private mutating func roll(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
-        let standing = try standing(scene)
+    private mutating func roll() throws(SimulatorError) {
+        let standing = try standing()
         let invoice = next("in")
         let isChange = scene.before?.nextPlan != nil
-        try update(scene, time) {
+        try update {
             $0.status = "active"
             $0.latestInvoice = invoice
             Self.set(&$0, standing)
@@ -188,13 +198,13 @@ extension StripeStoryteller {
         }
     }
 
-    private mutating func fail(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
-        let standing = try standing(scene)
+    private mutating func fail() throws(SimulatorError) {
+        let standing = try standing()
         let invoice = next("in")
         // A planned change takes effect, paid for or not.
         let plan = standing.nextPlan ?? standing.plan
         let end = plan.period.end(from: standing.end) / 1000
-        try update(scene, time) {
+        try update {
             $0.latestInvoice = invoice
             ($0.status, $0.start, $0.end) = ("active", $0.end, end)
             if standing.nextPlan != nil { $0.items = [.init("si_1", StripePrice(plan))] }
@@ -204,20 +214,21 @@ extension StripeStoryteller {
         failed.status = "open"
         failed.nextAttempt = time + 3 * 86_400
         invoices[failed.id] = failed
-        emit("invoice.payment_failed", failed.object(version), scene.step, time + Self.hour)
-        try update(scene, time + Self.hour) { $0.status = "past_due" }
+        self.time += Self.hour
+        emit("invoice.payment_failed", failed.object(version))
+        try update { $0.status = "past_due" }
     }
 
-    private mutating func recover(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+    private mutating func recover() throws(SimulatorError) {
         // Paid for and active are one moment, of which there are several events.
         let before = subscription
         subscription?.status = "active"
-        try pay(scene, time, reason: "subscription_cycle", attempts: 2)
+        try pay(reason: "subscription_cycle", attempts: 2)
         subscription = before
-        try update(scene, time) { $0.status = "active" }
+        try update { $0.status = "active" }
     }
 
-    private mutating func end(_ scene: Plot.Scene, _ time: Int64, reason: String?) throws(SimulatorError) {
+    private mutating func end(reason: String? = nil) throws(SimulatorError) {
         guard var ended = subscription else { throw SimulatorError("there is no subscription", .nonsense) }
         ended.status = "canceled"
         ended.endedAt = time
@@ -225,18 +236,18 @@ extension StripeStoryteller {
         if let reason { ended.cancellationReason = reason }
         ended.cancellationReason = ended.cancellationReason ?? "cancellation_requested"
         subscription = ended
-        try tell("customer.subscription.deleted", scene, time)
+        try tell("customer.subscription.deleted")
     }
 
     /// Other prices at once, with a period of their own.
-    private mutating func swap(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+    private mutating func swap() throws(SimulatorError) {
         guard let before = scene.before, let old = subscription?.items.first?.price else {
             throw SimulatorError("nothing is changed", .nonsense)
         }
-        let standing = try standing(scene)
+        let standing = try standing()
         let price = StripePrice(standing.plan)
         let invoice = next("in")
-        try update(scene, time) {
+        try update {
             Self.set(&$0, standing)
             $0.items = [.init("si_1", price)]
             $0.latestInvoice = invoice
@@ -244,8 +255,6 @@ extension StripeStoryteller {
         let unused = scene.unused(ofPrice: old.amount)
         let (start, end) = (standing.start / 1000, standing.end / 1000)
         try pay(
-            scene,
-            time,
             reason: "subscription_update",
             lines: [
                 .init(old, amount: -unused, from: start, to: before.end / 1000, isProration: true),
@@ -286,43 +295,33 @@ extension StripeStoryteller {
         ]
     }
 
-    private mutating func schedule(
-        _ plan: CustomerStory.Plan,
-        _ scene: Plot.Scene,
-        _ time: Int64
-    ) throws(SimulatorError) {
-        let planned = schedule(phases(plan, try standing(scene)), status: "active")
+    private mutating func schedule(_ plan: CustomerStory.Plan) throws(SimulatorError) {
+        let planned = schedule(phases(plan, try standing()), status: "active")
         arranged = planned
-        try link(scheduleID, "subscription_schedule.created", planned, scene, time)
+        try link(scheduleID, by: planned, "subscription_schedule.created")
     }
 
-    private mutating func release(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+    private mutating func release() throws(SimulatorError) {
         guard let before = scene.before, let plan = before.nextPlan else {
             throw SimulatorError("nothing is taken back", .nonsense)
         }
         var released = schedule(phases(plan, before), status: "released")
         released["released_subscription"] = released["subscription"]
         released["subscription"] = .some(.null)
-        try link(nil, "subscription_schedule.released", released, scene, time)
+        try link(nil, by: released, "subscription_schedule.released")
     }
 
     /// Schedule and subscription name each other from one moment on, and each has an event of it.
-    private mutating func link(
-        _ id: String?,
-        _ type: String,
-        _ schedule: JSONMembers,
-        _ scene: Plot.Scene,
-        _ time: Int64
-    ) throws(SimulatorError) {
+    private mutating func link(_ id: String?, by schedule: JSONMembers, _ type: String) throws(SimulatorError) {
         let before = subscription
         subscription?.schedule = id
-        emit(type, schedule, scene.step, time)
+        emit(type, schedule)
         subscription = before
-        try update(scene, time) { $0.schedule = id }
+        try update { $0.schedule = id }
     }
 
-    private mutating func schedulePause(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
-        let standing = try standing(scene)
+    private mutating func schedulePause() throws(SimulatorError) {
+        let standing = try standing()
         var planned = schedule(
             [(StripePrice(standing.plan), standing.start / 1000, standing.end / 1000)],
             status: "active"
@@ -330,10 +329,10 @@ extension StripeStoryteller {
         var entry = JSONMembers([("pause", ["pause_at": .integer(standing.end / 1000)])])
         if let resumesAt = standing.resumesAt { entry.append("resume", ["resume_at": .integer(resumesAt / 1000)]) }
         planned.append("pause_schedules", [.object(entry)])
-        emit("subscription_schedule.created", planned, scene.step, time)
+        emit("subscription_schedule.created", planned)
     }
 
-    private mutating func buy(_ item: CustomerStory.Item, _ quantity: Int64, _ scene: Plot.Scene, _ time: Int64) {
+    private mutating func buy(_ item: CustomerStory.Item, _ quantity: Int64) {
         let serial = next("cs")
         let intent = "pi_\(identity.letters("intent \(serial)", 24))"
         let id = "cs_\(identity.letters("session \(serial)", 24))"
@@ -366,15 +365,10 @@ extension StripeStoryteller {
         payments.append(payment)
         serveSession(of: payment)
         serveInvoices([], of: intent)
-        emit("checkout.session.completed", session, scene.step, time)
+        emit("checkout.session.completed", session)
     }
 
-    private mutating func refund(
-        _ which: CustomerStory.Purchase,
-        _ share: CustomerStory.Share,
-        _ scene: Plot.Scene,
-        _ time: Int64
-    ) throws(SimulatorError) {
+    private mutating func refund(_ which: CustomerStory.Purchase, _ share: CustomerStory.Share) throws(SimulatorError) {
         guard let index = which == .latest ? payments.indices.last : payments.indices.dropLast().last else {
             throw SimulatorError("nothing was paid", .nonsense)
         }
@@ -383,34 +377,30 @@ extension StripeStoryteller {
         let payment = payments[index]
         serveSession(of: payment)
         let id = "re_\(identity.letters("refund \(next("re"))", 24))"
-        refund = (id, payment, amount)
-        emit("refund.created", refundObject(id, payment, amount, "succeeded", time), scene.step, time)
+        let refund = Refund(id: id, payment: payment, amount: amount)
+        self.refund = refund
+        emit("refund.created", object(refund, status: "succeeded"))
         let charge = JSONMembers([
             ("id", .string(payment.charge)), ("object", "charge"), ("amount", .integer(payment.amount)),
             ("amount_refunded", .integer(payment.refunded)), ("currency", "usd"), ("customer", .string(customer)),
             ("payment_intent", .string(payment.intent)), ("refunded", .bool(payment.refunded == payment.amount)),
         ])
-        emit("charge.refunded", charge, scene.step, time)
+        emit("charge.refunded", charge)
         // A refund ends nothing at Stripe; a merchant who refunds the current period ends the subscription, too.
-        if payment.isSubscription, which == .latest, share == .full { try end(scene, time + 60, reason: nil) }
+        time += 60
+        if payment.isSubscription, which == .latest, share == .full { try end() }
     }
 
-    private func refundObject(
-        _ id: String,
-        _ payment: Payment,
-        _ amount: Int64,
-        _ status: String,
-        _ time: Int64
-    ) -> JSONMembers {
+    private func object(_ refund: Refund, status: String) -> JSONMembers {
         JSONMembers([
-            ("id", .string(id)), ("object", "refund"), ("amount", .integer(amount)),
-            ("charge", .string(payment.charge)), ("created", .integer(time)), ("currency", "usd"),
-            ("payment_intent", .string(payment.intent)), ("reason", "requested_by_customer"),
+            ("id", .string(refund.id)), ("object", "refund"), ("amount", .integer(refund.amount)),
+            ("charge", .string(refund.payment.charge)), ("created", .integer(time)), ("currency", "usd"),
+            ("payment_intent", .string(refund.payment.intent)), ("reason", "requested_by_customer"),
             ("status", .string(status)),
         ])
     }
 
-    private mutating func reverse(_ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+    private mutating func reverse() throws(SimulatorError) {
         guard let refund else { throw SimulatorError("nothing was refunded", .nonsense) }
         if let index = payments.firstIndex(where: { $0.charge == refund.payment.charge }) {
             payments[index].refunded -= refund.amount
@@ -418,19 +408,12 @@ extension StripeStoryteller {
         }
         emit(
             "refund.failed",
-            refundObject(refund.id, refund.payment, refund.amount, "failed", time),
-            previous: ["status": "succeeded"],
-            scene.step,
-            time
+            object(refund, status: "failed"),
+            previous: ["status": "succeeded"]
         )
     }
 
-    private mutating func dispute(
-        _ stage: String,
-        _ status: String,
-        _ scene: Plot.Scene,
-        _ time: Int64
-    ) throws(SimulatorError) {
+    private mutating func dispute(_ stage: String, _ status: String) throws(SimulatorError) {
         guard let payment = payments.last else { throw SimulatorError("nothing was paid", .nonsense) }
         let dispute = JSONMembers([
             ("id", .string("dp_\(identity.letters("dispute", 24))")), ("object", "dispute"),
@@ -438,14 +421,14 @@ extension StripeStoryteller {
             ("currency", "usd"), ("payment_intent", .string(payment.intent)), ("reason", "fraudulent"),
             ("status", .string(status)),
         ])
-        emit("charge.dispute.\(stage)", dispute, scene.step, time)
+        emit("charge.dispute.\(stage)", dispute)
     }
 }
 
 // MARK: Shared parts
 
 extension StripeStoryteller {
-    private func standing(_ scene: Plot.Scene) throws(SimulatorError) -> Plot.Standing {
+    private func standing() throws(SimulatorError) -> Plot.Standing {
         guard let standing = scene.after else { throw SimulatorError("there is no subscription", .nonsense) }
         return standing
     }
@@ -484,8 +467,6 @@ extension StripeStoryteller {
 
     /// A payment of the latest invoice, with its twin.
     private mutating func pay(
-        _ scene: Plot.Scene,
-        _ time: Int64,
         reason: String,
         lines: [StripeInvoice.Line]? = nil,
         attempts: Int64 = 1
@@ -512,18 +493,14 @@ extension StripeStoryteller {
             payments.append(Payment(intent: payment.intent, charge: charge, amount: total, isSubscription: true))
             serveInvoice(of: payment, paid)
         }
-        emit("invoice.paid", paid.object(version), scene.step, time)
-        emit("invoice.payment_succeeded", paid.object(version), scene.step, time)
+        emit("invoice.paid", paid.object(version))
+        emit("invoice.payment_succeeded", paid.object(version))
         guard total > 0, version.isBasilOrLater else { return }
         let id = "evt_\(identity.letters("event of \(payment.id)", 24))"
-        emit("invoice_payment.paid", payment.object, id: id, scene.step, time)
+        emit("invoice_payment.paid", payment.object, id: id)
     }
 
-    private mutating func update(
-        _ scene: Plot.Scene,
-        _ time: Int64,
-        _ change: (inout StripeSubscription) -> Void
-    ) throws(SimulatorError) {
+    private mutating func update(_ change: (inout StripeSubscription) -> Void) throws(SimulatorError) {
         guard let before = subscription else { throw SimulatorError("there is no subscription", .nonsense) }
         var after = before
         change(&after)
@@ -531,15 +508,13 @@ extension StripeStoryteller {
         emit(
             "customer.subscription.updated",
             after.object(version),
-            previous: before.previous(after, version),
-            scene.step,
-            time
+            previous: before.previous(after, version)
         )
     }
 
-    private mutating func tell(_ type: String, _ scene: Plot.Scene, _ time: Int64) throws(SimulatorError) {
+    private mutating func tell(_ type: String) throws(SimulatorError) {
         guard let subscription else { throw SimulatorError("there is no subscription", .nonsense) }
-        emit(type, subscription.object(version), scene.step, time)
+        emit(type, subscription.object(version))
     }
 
     private mutating func serve(_ path: String, _ body: JSONText) {
@@ -602,9 +577,7 @@ extension StripeStoryteller {
         _ type: String,
         _ object: JSONMembers,
         previous: JSONText? = nil,
-        id named: String? = nil,
-        _ step: Int,
-        _ time: Int64
+        id named: String? = nil
     ) {
         serveSubscription()
         let id = named ?? next("evt")
@@ -612,7 +585,7 @@ extension StripeStoryteller {
         notifications.append(
             SimulatedNotification(
                 provider: .stripe,
-                step: step,
+                step: scene.step,
                 occurredAt: Date(millisecondsSince1970: time * 1000),
                 type: type,
                 id: id,
