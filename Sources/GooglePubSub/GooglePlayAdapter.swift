@@ -107,19 +107,9 @@ public struct GooglePlayAdapter: ProviderAdapter {
         _ message: PubSubMessage,
         mustNameSubscription: Bool
     ) throws(DeliveryError) -> GoogleNotification {
-        let expected = configuration.subscriptions
-        if !expected.isEmpty, let named = message.subscription ?? (mustNameSubscription ? "" : nil) {
-            guard expected.contains(where: { $0.hasOctets(of: named) }) else {
-                throw DeliveryError(
-                    .misdirected,
-                    "message came through a subscription that Configuration.subscriptions does not name"
-                )
-            }
-        }
+        if let named = message.subscription ?? (mustNameSubscription ? "" : nil) { try checkSubscription(named) }
         let content = try DeveloperNotification(payload: message.data)
-        guard configuration.packageNames.contains(where: { $0.hasOctets(of: content.packageName) }) else {
-            throw DeliveryError(.misdirected, "packageName is not one of Configuration.packageNames")
-        }
+        try checkAddressee(of: content.packageName)
         return GoogleNotification(message: message, content: content)
     }
 

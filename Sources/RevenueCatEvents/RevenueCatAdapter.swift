@@ -56,7 +56,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
         } catch {
             throw DeliveryError(.malformed, "body: \(error)", isAuthentic: true, underlying: error)
         }
-        try checkDestination(notification.webhook)
+        try checkAddressee(of: notification.webhook)
         return Authenticated(
             notification,
             receivedAt: delivery.receivedAt,

@@ -41,9 +41,7 @@ extension GooglePlayAdapter {
         packageName: String,
         receivedAt: Date
     ) async throws(DeliveryError) -> Authenticated<GooglePurchase> {
-        guard configuration.packageNames.contains(where: { $0.hasOctets(of: packageName) }) else {
-            throw DeliveryError(.misdirected, "packageName is not one of Configuration.packageNames")
-        }
+        try checkAddressee(of: packageName)
         guard let api else {
             throw DeliveryError(.unavailable, "no look-up is configured: give the adapter a PlayDeveloperAPI")
         }

@@ -2,7 +2,7 @@ import LifecycleEvents
 import SignatureCore
 
 extension RevenueCatAdapter {
-    func checkDestination(_ webhook: RevenueCatNotification.Webhook) throws(DeliveryError) {
+    func checkAddressee(of webhook: RevenueCatNotification.Webhook) throws(DeliveryError) {
         let isAboutPurchase = webhook.row.isAboutPurchase
         if let expected = setup.configuration.environments {
             if let environment = webhook.event.environment {
