@@ -52,11 +52,6 @@ extension Date {
 }
 
 extension Duration {
-    /// Whole milliseconds, within the range of a time.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        guard !overflow else { return seconds < 0 ? 0 : Int64.max / 4 }
-        return min(max(product, 0), Int64.max / 4) + attoseconds / 1_000_000_000_000_000
-    }
+    /// Whole milliseconds, none for a duration below zero.
+    var milliseconds: Int64 { max(0, wholeMilliseconds) }
 }

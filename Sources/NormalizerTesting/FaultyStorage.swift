@@ -1,4 +1,3 @@
-import HTTPTransport
 import LifecycleJournal
 import Synchronization
 

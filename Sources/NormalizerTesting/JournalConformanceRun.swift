@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTransport
 import LifecycleJournal
 import Synchronization
 

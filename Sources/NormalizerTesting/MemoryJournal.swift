@@ -1,4 +1,3 @@
-import HTTPTransport
 public import LifecycleJournal
 import Synchronization
 

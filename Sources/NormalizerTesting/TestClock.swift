@@ -1,4 +1,3 @@
-import HTTPTransport
 import Synchronization
 
 /// A clock that stands still until a test moves it.

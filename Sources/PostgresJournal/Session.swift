@@ -271,8 +271,5 @@ private struct Parameters {
 
 extension Duration {
     /// Whole milliseconds, within PostgreSQL's range.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return Int64(clamping: min(max(seconds, 0), 2_000_000)) * 1000 + max(attoseconds, 0) / 1_000_000_000_000_000
-    }
+    var milliseconds: Int64 { min(max(self, .zero), .seconds(2_000_000)).wholeMilliseconds }
 }

@@ -90,8 +90,8 @@ struct Plot {
 
     private mutating func play(_ step: CustomerStory.Step, _ index: Int) throws(SimulatorError) -> Scene {
         switch step.time {
-        case .after(let duration): now += duration.wholeMilliseconds
-        case .beforePeriodEnd(let duration): now = max(now, try current().end - duration.wholeMilliseconds)
+        case .after(let duration): now += duration.bounded
+        case .beforePeriodEnd(let duration): now = max(now, try current().end - duration.bounded)
         case .atPeriodEnd: now = max(now, try current().end)
         case .atGraceEnd:
             guard let end = standing?.graceEnd else { throw nonsense("there is no grace") }
@@ -150,7 +150,7 @@ struct Plot {
             // A charge at the end of a pause has no grace.
             try change(.active, .paused) {
                 $0.state = grace == nil ? .hold : .grace
-                $0.graceEnd = grace.map { [end = $0.end] in end + $0.wholeMilliseconds }
+                $0.graceEnd = grace.map { [end = $0.end] in end + $0.bounded }
             }
         case .endGrace: try change(.grace) { $0.state = .hold }
         case .recover:
@@ -176,7 +176,7 @@ struct Plot {
             }
         case .downgrade(let plan): try change(.active) { $0.nextPlan = plan }
         case .withdrawDowngrade: try change(.active) { $0.nextPlan = nil }
-        case .schedulePause(let length): try change(.active) { $0.resumesAt = $0.end + length.wholeMilliseconds }
+        case .schedulePause(let length): try change(.active) { $0.resumesAt = $0.end + length.bounded }
         case .pause: try change(.active) { $0.state = .paused }
         case .resume:
             _ = try current(.paused)
@@ -291,9 +291,6 @@ extension CustomerStory.Plan.Period {
 }
 
 extension Duration {
-    /// Whole milliseconds, between nothing and a hundred years.
-    var wholeMilliseconds: Int64 {
-        let bounded = min(max(self, .zero), .seconds(3_155_760_000)).components
-        return bounded.seconds * 1000 + bounded.attoseconds / 1_000_000_000_000_000
-    }
+    /// In milliseconds, between nothing and a hundred years.
+    fileprivate var bounded: Int64 { min(max(self, .zero), .seconds(3_155_760_000)).wholeMilliseconds }
 }

@@ -13,10 +13,6 @@ public struct RevenueCatAPIError: Error, Hashable, Sendable, CustomStringConvert
 
         /// The store could not be asked.
         public static let storeProblem: Code = 7101
-        /// The purchase belongs to another customer, and the project's settings do not let it move.
-        public static let ownedByAnotherAccount: Code = 7102
-        /// The receipt is not valid.
-        public static let invalidReceipt: Code = 7103
         /// The API key is not valid.
         public static let invalidKey: Code = 7225
         /// The subscription is not known.
