@@ -195,8 +195,8 @@ public struct JournalUpdate: Sendable {
     var newLines = 0
 }
 
-/// The stored states of linked lineages. A state that several have is stored once, in the row of the one that it has its name from; the
-/// others' rows are empty.
+/// The stored states of linked lineages. A state that several lineages share is stored once, in the row of the lineage that names it; the
+/// other rows are empty.
 struct StateRows {
     private(set) var records: [SubscriptionID: JournalRecord] = [:]
     private(set) var states: [SubscriptionState] = []
@@ -235,8 +235,8 @@ struct StateRows {
         _ transaction: any JournalTransaction
     ) async throws -> Set<SubscriptionID> {
         let known = AccountLedger(states)
-        let succeeding = statements.filter { $0.mayTellSuccessor(of: known[$0.subscription]) }
-        let telling = succeeding + statements.filter { $0.mayTellReturn(of: known[$0.subscription]) }
+        let succeeding = statements.filter { $0.mayShowSuccessor(of: known[$0.subscription]) }
+        let telling = succeeding + statements.filter { $0.mayShowReturn(of: known[$0.subscription]) }
         func owners(_ statements: [StoreStatement]) -> Set<String> {
             Set(statements.flatMap(\.accounts).map { JournalKey.text($0) })
         }

@@ -99,7 +99,7 @@ extension Journal {
         } else if let start {
             progress = Progress(from: min(start, time))
         } else {
-            // Time that the provider has forgotten is no gap here: the webhook was taking notifications in.
+            // The provider may remember less than the journal has. Time before its memory is no gap: webhooks came in it.
             let first = try await firstNotification(by: history.provider).map { max($0, memory) }
             progress = Progress(from: min(first ?? time, time))
         }

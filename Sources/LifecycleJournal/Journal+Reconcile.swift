@@ -171,8 +171,8 @@ private struct Round {
         let question = try await journal.question(about: lineage, at: time)
         let results = try await ask(question)
         guard results != nil || failure?.saysNothing != true else {
-            // It could not be asked: that is no attempt, and its turn comes in the next round, after the others. If it is the
-            // question that its provider fails at, it does not keep the others from being asked.
+            // A provider that could not be asked is no attempt: the question waits for the next round, behind the others. So a
+            // question that its provider always fails at does not keep the others from being asked.
             return try await journal.write { transaction in
                 var row = try await QuestionRow(of: lineage, transaction)
                 guard row.record?.version == record.version + 1 else { return }

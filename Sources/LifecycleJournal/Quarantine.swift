@@ -188,7 +188,7 @@ public struct Quarantine: Sendable {
             size = try CanonicalJSON.value(Note.self, from: known.body).size
             size.add(change)
         } else {
-            // A row that left is gone already, and one that comes is not there yet.
+            // The same transaction writes the row itself: one that left is not counted any more, and one that comes not yet.
             size = try await count(in: transaction)[source] ?? Size(deliveries: 0, bytes: 0)
             if change.deliveries > 0 { size.add(change) }
         }

@@ -75,7 +75,7 @@ public struct AccountLedger: Hashable, Sendable {
         guard lineage.store.rules.relaysOmitReplacedPurchase else { return }
         var stated: SubscriptionState?
         if let statement {
-            guard statement.mayTellSuccessor(of: self[lineage]) else { return }
+            guard statement.mayShowSuccessor(of: self[lineage]) else { return }
             stated = SubscriptionState(lineage)
             stated?.apply(statement)
         }

@@ -133,7 +133,7 @@ struct PeriodTimeline {
         }
 
         /// True if it continues next to a period that begins at a moment: it was neither replaced nor ended.
-        func goesOn(at time: Int64) -> Bool { replacement == nil && cut == nil && grants(at: time) }
+        func continues(at time: Int64) -> Bool { replacement == nil && cut == nil && grants(at: time) }
     }
 
     var periods: [Period] = []
@@ -438,8 +438,8 @@ struct PeriodTimeline {
         apply(grace, until: said.by.milliseconds, lineage: lineage)
     }
 
-    // Grace of a period that another one has followed gave access until that began. What is paid in grace is the period that was to
-    // begin with it: the billing date stays. A store may not state that start.
+    // Grace that another period has followed gave access until that period began. A payment within grace is for the period that was due,
+    // so the billing date stays. A store may leave out that start.
     private mutating func applyPastGraces(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
         for grace in registers.graces {
             guard let index = subject(of: grace, lineage: lineage), index != newestIndex,
@@ -524,9 +524,9 @@ struct PeriodTimeline {
             }
     }
 
-    /// True if a period still runs next to the later one: no change connects them, or both come from one statement, or this one from a later
-    /// statement, such as a year next to months of another product in one subscription. False if the later one was
-    /// since stated alone, or this one is stated as replaced.
+    /// True if a period still runs next to the later one: no change connects them, or one statement states both, or a later statement
+    /// states this one, such as a year next to months of another product in one subscription. False if a statement since then
+    /// names the later one alone, or calls this one replaced.
     private func runsBeside(_ index: Int, _ later: Int) -> Bool {
         if isOtherPurchase(later, than: index) { return true }
         let (by, other) = (periods[index].by, periods[later].by)

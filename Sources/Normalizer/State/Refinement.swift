@@ -164,7 +164,7 @@ struct Refinement {
         let isOfItsOwn = before.fact.phase != .trial && before.hasOtherRhythm(than: period)
         if renewed.cause == .scheduled || renewed.cause == .unknown && isOfItsOwn,
             period.isProvisional, before.fact.product != period.product,
-            before.start < start, before.goesOn(at: start)
+            before.start < start, before.continues(at: start)
         {
             return .renewed(renewed)
         }

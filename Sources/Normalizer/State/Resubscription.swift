@@ -5,7 +5,7 @@ extension AccountLedger {
     /// The product is the same, the same but for its base plan, or of the same group of the catalogue; nothing of it runs.
     func refineReturn(_ applied: inout AppliedEvent, catalog: ProductCatalog?) {
         let event = applied.event
-        guard case .started(var started) = event.event, started.origin == .new, event.store.rules.namesReturnAnew,
+        guard case .started(var started) = event.event, started.origin == .new, event.store.rules.renamesOnReturn,
             let lineage = event.subscription, let own = self[lineage],
             let product = PeriodTimeline(own).periods.first?.fact.product
         else { return }
@@ -25,8 +25,8 @@ extension StoreStatement {
     /// period.
     ///
     /// - Parameter known: the earlier knowledge of the purchase.
-    package func mayTellReturn(of known: SubscriptionState?) -> Bool {
-        guard subscription.store.rules.namesReturnAnew, known?.periods.isEmpty ?? true else { return false }
+    package func mayShowReturn(of known: SubscriptionState?) -> Bool {
+        guard subscription.store.rules.renamesOnReturn, known?.periods.isEmpty ?? true else { return false }
         return facts.contains { $0.kind == .period }
     }
 }

@@ -1,5 +1,5 @@
-/// A large value in storage of its own: copies share it, so that to walk through a table of many copies no more than
-/// references. A change copies it only while it is shared.
+/// A large value whose copies share their storage: a copy of a table of many counts references. A change copies the value, and only
+/// while others hold it.
 package struct Shared<Value: Hashable & Sendable>: Hashable, Sendable {
     // One element, always. An array is shared storage that copies itself before a change.
     private var storage: [Value]

@@ -54,7 +54,7 @@ extension SubscriptionState {
         for (index, period) in timeline.periods.enumerated() where timeline.begins(at: index) {
             let isCharged =
                 index != timeline.newestIndex || situation.billing.map { $0.value.status == .settled } ?? true
-            guard moot || timeline.isWorthTelling(at: index, isCharged: isCharged) else { continue }
+            guard moot || timeline.isNewTime(at: index, isCharged: isCharged) else { continue }
             amounts.add(period, isFirst: index == 0, of: period.lineages.inOrder.first ?? current)
         }
         for register in ends.all {
@@ -100,7 +100,7 @@ extension PeriodTimeline {
 
     /// True if the customer got the period at an index: it is paid for, and not the rest of the one before under another
     /// name, as under the token of a change that waits for its end.
-    fileprivate func isWorthTelling(at index: Int, isCharged: Bool) -> Bool {
+    fileprivate func isNewTime(at index: Int, isCharged: Bool) -> Bool {
         let period = periods[index]
         guard period.accessEnd > period.start,
             isCharged || !period.lineages.contains(where: \.store.rules.statesUnpaidPeriods)

@@ -79,7 +79,7 @@ extension StoreStatement {
     /// True if it may show that one purchase replaces another one, which it does not name.
     ///
     /// - Parameter known: the earlier knowledge of the purchase.
-    package func mayTellSuccessor(of known: SubscriptionState?) -> Bool {
+    package func mayShowSuccessor(of known: SubscriptionState?) -> Bool {
         guard subscription.store.rules.relaysOmitReplacedPurchase, !provider.speaks(for: subscription.store) else {
             return false
         }

@@ -82,7 +82,7 @@ package struct StoreRules: Hashable, Sendable {
     package var relaysOmitPlans = false
 
     /// True if a customer who comes back makes a new purchase with a name of its own, which the store calls new.
-    package var namesReturnAnew = false
+    package var renamesOnReturn = false
 
     /// True if relays report such a new purchase without the purchase that it replaces.
     package var relaysOmitReplacedPurchase = false
@@ -155,7 +155,7 @@ extension StoreRules {
     ///   https://www.revenuecat.com/docs/integrations/webhooks/event-types-and-fields
     /// - `unnamedReplacementWindow`: a relay names the new product only of a deferred change. It usually reports within a minute; two
     ///   minutes allow for clocks. https://www.revenuecat.com/docs/integrations/webhooks
-    /// - `namesReturnAnew`: a customer who comes back once a purchase has expired gets a new token.
+    /// - `renamesOnReturn`: a customer who comes back once a purchase has expired gets a new token.
     ///   https://developer.android.com/google/play/billing/lifecycle/subscriptions#resubscribe
     /// - `troubleWithoutGrace`: an account hold follows a failed charge.
     ///   https://developer.android.com/google/play/billing/subscriptions#account-hold
@@ -166,7 +166,7 @@ extension StoreRules {
         revocationEndsPurchase: true,
         namesItemsByPurchase: true,
         relaysOmitPlans: true,
-        namesReturnAnew: true,
+        renamesOnReturn: true,
         relaysOmitReplacedPurchase: true,
         replacementWindow: 900_000,
         unnamedReplacementWindow: 120_000,
@@ -188,7 +188,7 @@ extension StoreRules {
     /// - `namesRefunds`: a refund has an identifier. https://docs.stripe.com/api/refunds/object
     /// - `takesBackRefundedSales`: a refund cancels nothing. https://docs.stripe.com/refunds
     /// - `paysByInvoice`: an invoice pays for a period. https://docs.stripe.com/billing/subscriptions/overview
-    /// - `namesReturnAnew`: a canceled subscription cannot be reactivated. https://docs.stripe.com/billing/subscriptions/cancel
+    /// - `renamesOnReturn`: a canceled subscription cannot be reactivated. https://docs.stripe.com/billing/subscriptions/cancel
     static let stripe = StoreRules(
         statesOnlyBegunPeriods: true,
         listsAllItems: true,
@@ -200,7 +200,7 @@ extension StoreRules {
         namesRefunds: true,
         takesBackRefundedSales: true,
         paysByInvoice: true,
-        namesReturnAnew: true
+        renamesOnReturn: true
     )
 }
 

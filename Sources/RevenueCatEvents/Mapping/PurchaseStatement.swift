@@ -10,8 +10,8 @@ struct PurchaseStatement {
     let product: PurchasedProduct?
     let account: Account?
     let phase: PeriodPhase
-    /// The transaction, if it names one period. Stripe's subscriptions keep theirs, and so may other stores'; of an order on
-    /// Play some webhooks leave out which period of it they are about.
+    /// The transaction, if it names one period. A subscription at Stripe keeps its transaction, and one at another store may; on
+    /// Play some webhooks name an order without the period of it.
     let periodTransaction: TransactionID?
     /// True if the name of the first period stands for one that may be another.
     private let isNamedAsFirst: Bool
