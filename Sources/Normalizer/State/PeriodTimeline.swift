@@ -142,7 +142,7 @@ struct PeriodTimeline {
     /// The periods of additional items, each with the period that it runs with.
     var items: [Item] = []
     /// Ends of periods that are otherwise unknown.
-    private(set) var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
+    var unmatchedEnds: [Register<Fact.PeriodEnd>] = []
     /// Only built if many statements name transactions; for a few, a search through the periods is faster.
     private var indexOfTransaction: [TransactionID: Int] = [:]
     private let isIndexed: Bool
@@ -344,138 +344,6 @@ struct PeriodTimeline {
         return start - period.start <= ServicePeriod.startTolerance && (transaction == nil || period.transaction == nil)
     }
 
-    private mutating func apply(_ ends: [Register<Fact.PeriodEnd>], in state: SubscriptionState) {
-        var latest: [Int: Register<Fact.PeriodEnd>] = [:]
-        var unpaid: [Int: Register<Fact.PeriodEnd>] = [:]
-        for register in ends {
-            let start = register.value.start.millisecondsSince1970
-            if let item = register.value.item {
-                if let index = indexBeside(item, start) { latest[index] = register }
-                continue
-            }
-            guard let index = index(transaction: register.value.transaction, start: start) else {
-                unmatchedEnds.append(register)
-                continue
-            }
-            guard !leaves(index, register) else { continue }
-            let isUnpaid = register.value.isOfUnpaidPeriod
-            if let known = isUnpaid ? unpaid[index] : latest[index], register.latest.precedes(known.latest) { continue }
-            if isUnpaid { unpaid[index] = register } else { latest[index] = register }
-        }
-        // A period that is still not paid for ended as it began, whichever end is stated later.
-        for (index, register) in unpaid
-        where latest[index] == nil || !lifts(Cut(register.latest), periods[index], in: state) {
-            latest[index] = register
-        }
-        for (index, register) in latest {
-            let cut = Cut(register.latest)
-            if lifts(cut, periods[index], in: state) {
-                periods[index].liftedCut = cut
-            } else {
-                periods[index].cut = cut
-            }
-        }
-    }
-
-    // A statement of the period itself that is later than its end, and by no lesser authority, takes the end back. So
-    // does the reversal of the refund that had ended it, and the payment for want of which it had ended: charges are paid once,
-    // so that no order of the two matters.
-    private func lifts(_ cut: Cut, _ period: Period, in state: SubscriptionState) -> Bool {
-        if let charge = cut.outstandingCharge, state.isPaid(charge) { return true }
-        // One that leaves nothing of the period can only be for want of the period's own charge, even if it does not name that.
-        if cut.reason == .billing, cut.outstandingCharge == nil, cut.at <= period.start,
-            state.payment(from: period.start, before: period.end, since: cut.by) != nil
-        {
-            return true
-        }
-        if cut.reason == .refunded, let transaction = period.transaction,
-            state.isRestored(transaction, since: cut.by)
-        {
-            return true
-        }
-        // Webhooks of one moment have times of their own, and a purchase is no payment.
-        if period.isUnpaid(by: cut), period.by.isOfMoment(of: cut.by) { return false }
-        return !period.fact.isProvisional && period.end > cut.at
-            && (period.by.takesBack(cut.by, mayLag: cut.mayLag) || period.entry.statement.wasTaken(after: cut.by))
-    }
-
-    private mutating func applyRefunds(of state: SubscriptionState) {
-        for register in state.refunds.values {
-            let refund = register.value
-            guard refund.scope != nil, refund.endsAccess, !state.isLeftOut(register), !state.leavesAccess(register),
-                let index = index(
-                    transaction: state.transaction(named: refund.transaction),
-                    start: refund.periodStart?.millisecondsSince1970 ?? state.chargedStart(of: refund.transaction)
-                )
-            else { continue }
-            let cut = Cut(
-                at: refund.at.millisecondsSince1970,
-                reason: .refunded,
-                by: register.by,
-                endsPurchase: periods[index].lineages.contains(where: \.store.rules.revocationEndsPurchase)
-            )
-            // Time of the same order under another name is refunded, too.
-            for refunded in periods.indices
-            where refunded == index || periods[refunded].continues(refund.transaction) {
-                periods[refunded].refundedAt = min(periods[refunded].refundedAt ?? .max, cut.at)
-                if let known = periods[refunded].cut, known.precedes(cut) { continue }
-                periods[refunded].cut = cut
-            }
-        }
-    }
-
-    // A failed charge is about the period whose renewal is outstanding. Once a newer one was stated it is settled.
-    private mutating func applyGrace(_ register: Register<Fact.Billing>, lineage: SubscriptionID) {
-        guard register.value.status != .settled else { return }
-        apply(register, lineage: lineage)
-    }
-
-    // A later statement, such as the end of the purchase, takes back the rest of a grace, and not the part that has
-    // passed. Grace that has run out does not replace grace that continues, of a linked lineage or of a state that was
-    // stored without it.
-    private mutating func applyLapsedGrace(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
-        guard let said = registers.billing, let grace = registers.grace else { return }
-        apply(grace, until: said.by.milliseconds, lineage: lineage)
-    }
-
-    // Grace that another period has followed gave access until that period began. A payment within grace is for the period that was due,
-    // so the billing date stays. A store may leave out that start.
-    private mutating func applyPastGraces(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
-        for grace in registers.graces {
-            guard let index = subject(of: grace, lineage: lineage), index != newestIndex,
-                let next = periods[(index + 1)...].firstIndex(where: { $0.isPaidFor && !$0.isForestalled })
-            else { continue }
-            let end = periods[index].end
-            if periods[next].entry.isStartInferred, end < periods[next].start,
-                let until = grace.value.graceUntil?.millisecondsSince1970, periods[next].start <= until
-            {
-                periods[next].start = end
-            }
-            note(grace, until: periods[next].start, at: index)
-        }
-    }
-
-    private mutating func apply(_ register: Register<Fact.Billing>, until limit: Int64 = .max, lineage: SubscriptionID)
-    {
-        guard let index = subject(of: register, lineage: lineage), index == newestIndex else { return }
-        note(register.latest, until: limit, at: index)
-    }
-
-    private mutating func note(_ assertion: Assertion<Fact.Billing>, until limit: Int64, at index: Int) {
-        guard let until = assertion.value.graceUntil.map({ min($0.millisecondsSince1970, limit) }),
-            until > periods[index].end
-        else { return }
-        let isTakenBack = until == limit && index == newestIndex
-        let grace = Grace(
-            until: until,
-            by: assertion.by,
-            isTakenBack: isTakenBack,
-            triedUntil: assertion.value.triedUntil
-        )
-        if let known = periods[index].grace, grace.by.precedes(known.by) { return }
-        periods[index].grace = grace
-    }
-
     /// A moment by the store's clock, as far as it shows: a period that lay ahead when it was stated has begun by the
     /// clock that the store dates the customer's refunds and events with.
     func reached(_ moment: Int64) -> Int64 {
@@ -498,154 +366,17 @@ struct PeriodTimeline {
         periods.lastIndex { $0.isPaidFor && !$0.isForestalled } ?? periods.indices.last
     }
 
-    /// The period that a failed charge is about.
-    func subject(of register: Register<Fact.Billing>, lineage: SubscriptionID) -> Int? {
-        subject(of: register.latest, lineage: lineage)
-    }
-
-    func subject(of assertion: Assertion<Fact.Billing>, lineage: SubscriptionID) -> Int? {
-        if let start = assertion.value.periodStart?.millisecondsSince1970 {
-            return index(transaction: nil, start: start)
-        }
-        let asserted = assertion.by.milliseconds
-        return periods.lastIndex {
-            $0.lineages.contains(lineage) && ($0.firstStated ?? $0.start) <= asserted && !$0.isForestalled
-                && !isWithinStated($0, by: asserted)
-        }
-    }
-
-    /// True if a period is inferred within one that was stated by a moment. An example is the period of a failed charge
-    /// that succeeded in the end, for the time from its beginning on.
-    private func isWithinStated(_ inferred: Period, by moment: Int64) -> Bool {
-        inferred.fact.isProvisional
-            && periods.contains { stated in
-                stated.start <= inferred.start && inferred.start < stated.end && !stated.isForestalled
-                    && stated.firstStated.map { $0 <= moment } == true
-            }
-    }
-
-    /// True if a period still runs next to the later one: no change connects them, or one statement states both, or a later statement
-    /// states this one, such as a year next to months of another product in one subscription. False if a statement since then
-    /// names the later one alone, or calls this one replaced.
-    private func runsBeside(_ index: Int, _ later: Int) -> Bool {
-        if isOtherPurchase(later, than: index) { return true }
-        let (by, other) = (periods[index].by, periods[later].by)
-        return !periods[index].fact.isProvisional && periods[index].cut?.reason != .replaced
-            && by.authority.rank >= other.authority.rank
-            && (by.milliseconds > other.milliseconds || by == other || wasListedBeside(index, later))
-    }
-
-    /// True if one was listed when the later one was known, and the later one was last stated after this one had ended:
-    /// a list of what runs says nothing about what has ended.
-    private func wasListedBeside(_ index: Int, _ later: Int) -> Bool {
-        guard periods[index].isStatedWithAllItems, periods[later].isStatedWithAllItems,
-            let known = periods[later].firstStated
-        else { return false }
-        return periods[later].by.milliseconds >= periods[index].end && known <= periods[index].by.milliseconds
-    }
-
-    /// The period that replaces the rest of one.
-    ///
-    /// - Parameter first: the first after it that gives access to another product.
-    private func successor(of index: Int, from first: Int?) -> Int? {
-        guard let first, periods[first].start < periods[index].accessEnd else { return nil }
-        guard runsBeside(index, first) else { return first }
-        for later in first + 1..<min(first + Self.maximumBeside, periods.count)
-        where periods[later].accessEnd > periods[later].start && !periods[later].entry.isProvisional
-            && !periods[later].entry.isOfSameProduct(as: periods[index].entry)
-        {
-            guard periods[later].start < periods[index].accessEnd else { return nil }
-            if !runsBeside(index, later) { return later }
-        }
-        return nil
-    }
-
-    // A store that charges ahead sells one product at a time: if the customer changed the product after the charge, the new
-    // product is the one that was bought, and the period that was charged for does not begin.
-    private mutating func applyEarlyChanges() {
-        for index in periods.indices.dropLast() where periods[index + 1].start < periods[index].end {
-            let changed = periods[index]
-            guard let stated = changed.firstStated, !changed.fact.isProvisional,
-                let chargedAhead = changed.chargesAhead
-            else { continue }
-            for ahead in index + 1..<min(index + Self.maximumBeside, periods.count) {
-                guard periods[ahead].start < changed.end else { break }
-                guard let charged = periods[ahead].firstStated, !periods[ahead].fact.isProvisional,
-                    !periods[ahead].entry.isOfSameProduct(as: changed.entry)
-                else { continue }
-                // A period that began before the charge and was reported late, as by a restored purchase, replaced
-                // nothing.
-                guard periods[ahead].start - changed.start <= chargedAhead else { continue }
-                // A later statement about it, such as its refund, does not make it begin.
-                guard stated < periods[ahead].start && charged < stated || isReplacedByNothingLater(ahead)
-                else { continue }
-                periods[ahead].replacement = Cut(at: periods[ahead].start, reason: .replaced, by: changed.by)
-            }
-        }
-    }
-
-    /// True if a period that began within a day of a change is stated as replaced, and no later period could have
-    /// replaced it: then the change did. A transaction that becomes known afterwards, as from a history, is no evidence
-    /// for more.
-    private func isReplacedByNothingLater(_ index: Int) -> Bool {
-        let period = periods[index]
-        guard period.cut?.reason == .replaced else { return false }
-        return !periods[(index + 1)...].prefix(Self.maximumBeside).contains {
-            $0.start < period.end && !$0.fact.isProvisional && !$0.entry.isOfSameProduct(as: period.entry)
-        }
-    }
-
-    /// True if a later period continues the product of one. A statement that lists all items and leaves out a period that
-    /// has not ended replaces it with the periods that it lists.
-    private func isContinued(_ index: Int, by later: Int) -> Bool {
-        guard periods[index].entry.isOfSameProduct(as: periods[later].entry) else { return false }
-        return periods[index].end <= periods[later].start || !periods[index].isStatedWithAllItems
-            || !periods[later].isStatedWithAllItems || runsBeside(index, later)
-    }
-
     /// The period of an additional product that is billed in a rhythm of its own.
     func indexBeside(_ product: ProductID, _ start: Int64) -> Int? {
         periods.firstIndex { $0.fact.isBeside && $0.start == start && $0.fact.product == product }
-    }
-
-    /// An additional product that a later list of all items leaves out is gone since then.
-    private mutating func applyRemovals() {
-        guard periods.contains(where: \.fact.isBeside),
-            let last = periods.filter(\.isStatedWithAllItems).max(by: { $0.by.milliseconds < $1.by.milliseconds })?.by
-        else { return }
-        for index in periods.indices where periods[index].fact.isBeside && periods[index].isStatedWithAllItems {
-            let period = periods[index]
-            guard period.by.milliseconds < last.milliseconds, period.start < last.milliseconds,
-                last.milliseconds < period.accessEnd
-            else { continue }
-            periods[index].replacement = Cut(at: last.milliseconds, reason: .replaced, by: last)
-        }
-    }
-
-    private mutating func applyReplacements() {
-        var next: Int?
-        var nextOfAnotherProduct: Int?
-        for index in periods.indices.reversed() {
-            let isSameProduct = next.map { isContinued(index, by: $0) } ?? false
-            let accessEnd = periods[index].accessEnd
-            if let successor = successor(of: index, from: isSameProduct ? nextOfAnotherProduct : next) {
-                periods[index].replacement = Cut(
-                    at: periods[successor].start,
-                    reason: .replaced,
-                    by: periods[successor].by
-                )
-            }
-            if accessEnd > periods[index].start, !periods[index].entry.isProvisional {
-                if !isSameProduct { nextOfAnotherProduct = next }
-                next = index
-            }
-        }
     }
 }
 
 extension SubscriptionState.PeriodEntry {
     /// True if it is inferred from its own end.
-    fileprivate var isEndAlone: Bool { isProvisional && fact.period.startMilliseconds == fact.period.endMilliseconds }
+    fileprivate var isEndAlone: Bool {
+        fact.isProvisional && fact.period.startMilliseconds == fact.period.endMilliseconds
+    }
 }
 
 extension PeriodTimeline.Period {
@@ -656,50 +387,5 @@ extension PeriodTimeline.Period {
     func names(_ other: Fact.Period) -> Bool {
         transaction != nil && transaction == other.transaction
             && fact.product.differsInPlanAlone(from: other.product)
-    }
-}
-
-extension PeriodTimeline.Period {
-    /// True if a snapshot of the period takes its end back by leaving it out, as when it is shared again.
-    func isTakenBackInPassing(_ end: PeriodTimeline.Cut) -> Bool {
-        end.mayLag && end.by.isSnapshot && by.isSnapshot && by.takesBack(end.by, mayLag: true)
-    }
-}
-
-extension PeriodTimeline.Cut {
-    /// True if a snapshot shows the end by a member of its own, which it may lack at first. A period that ran out shows
-    /// that by its dates.
-    var mayLag: Bool { reason == .unknown || reason == .replaced || reason == .refunded }
-
-    init(_ end: Assertion<Fact.PeriodEnd>) {
-        self.init(
-            at: end.value.at.millisecondsSince1970,
-            reason: end.value.reason,
-            by: end.by,
-            outstandingCharge: end.value.outstandingCharge,
-            endsPurchase: end.value.endsPurchase
-        )
-    }
-
-    func precedes(_ other: Self) -> Bool {
-        at == other.at ? !by.precedes(other.by) : at < other.at
-    }
-}
-
-extension SubscriptionState.PeriodEntry {
-    fileprivate var isProvisional: Bool { fact.isProvisional }
-
-    fileprivate func isOfSameProduct(as other: Self) -> Bool { fact.product == other.fact.product }
-}
-
-extension Array {
-    /// The first index from which on `isAfter` holds; it must hold for all that follow.
-    func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if isAfter(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }
