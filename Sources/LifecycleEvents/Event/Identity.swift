@@ -139,17 +139,15 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
 
     /// Each component is preceded by its length, so that no two lists of components give the same octets.
     private init(components: [String]) {
-        let domain = "lifecycle-event/1"
-        var octets: [UInt8] = []
+        var text = "lifecycle-event/1"
         // No length has more than twenty digits, and a colon follows it.
-        octets.reserveCapacity(components.reduce(domain.utf8.count) { $0 + 21 + $1.utf8.count })
-        octets += domain.utf8
+        text.reserveCapacity(components.reduce(text.utf8.count) { $0 + 21 + $1.utf8.count })
         for component in components {
-            octets += String(component.utf8.count).utf8
-            octets.append(UInt8(ascii: ":"))
-            octets += component.utf8
+            text += String(component.utf8.count)
+            text += ":"
+            text += component
         }
-        self.init(SHA256.hash(octets.span))
+        self.init(SHA256.hash(text.utf8.span))
     }
 
     /// Derives the identity of something that belongs to no lineage, such as a test notification.
