@@ -1,6 +1,5 @@
 public import HTTPTransport
 public import LifecycleEvents
-import Synchronization
 
 /// Google's published keys, fetched when they are needed and kept for as long as Google says.
 ///
@@ -28,36 +27,12 @@ public final class RemoteKeySource: KeySource {
         public init() {}
     }
 
-    /// The outcome of a fetch, for the callers that waited for it.
-    private enum Fetched: Sendable {
-        case success(JSONWebKeySet)
-        case failure(String)
-    }
-
-    private struct State {
-        var set: JSONWebKeySet?
-        var expiry: Duration = .zero
-        /// From when on another set is fetched while this one serves.
-        var renewal: Duration = .zero
-        /// When the last fetch ended, and why it failed if it did.
-        var lastFetch: (at: Duration, failure: String?)?
-        var flight: Task<Fetched, Never>?
-    }
-
-    private enum Step {
-        case answer(Result<JSONWebKey, DeliveryError>)
-        case wait(Task<Fetched, Never>)
-    }
-
     /// Where Google publishes the keys of its OpenID Connect tokens.
     public static let googleHost = "www.googleapis.com"
     private static let googlePath: [HTTPSURL.PathSegment] = ["oauth2", "v3", "certs"]
 
-    private let url: HTTPSURL
-    private let transport: any HTTPTransportProtocol
-    private let time: ElapsedTime
-    private let policy: Policy
-    private let state = Mutex(State())
+    private let keys: RefreshingValue<JSONWebKeySet, DeliveryError>
+    private let unknownKeyInterval: Duration
 
     /// Prepares the source; nothing is fetched before a key is asked for.
     ///
@@ -76,14 +51,23 @@ public final class RemoteKeySource: KeySource {
         guard policy.lifetime.lowerBound > .zero, policy.outageTolerance >= .zero, policy.timeout > .zero,
             policy.unknownKeyInterval > .zero, policy.failureInterval >= .zero, policy.defaultLifetime > .zero
         else { throw ConfigurationError("durations of the key source's policy must be positive") }
+        let source: HTTPSURL
         do {
-            self.url = try url ?? HTTPSURL(host: Self.googleHost, path: Self.googlePath)
+            source = try url ?? HTTPSURL(host: Self.googleHost, path: Self.googlePath)
         } catch {
             throw ConfigurationError("key source: \(error)")
         }
-        self.transport = transport
-        self.time = ElapsedTime(clock)
-        self.policy = policy
+        let time = ElapsedTime(clock)
+        unknownKeyInterval = policy.unknownKeyInterval
+        keys = RefreshingValue(
+            time: time,
+            failureInterval: policy.failureInterval,
+            outageTolerance: policy.outageTolerance
+        ) { () throws(DeliveryError) in
+            let (set, lifetime) = try await Self.fetch(from: source, over: transport, policy)
+            let expiry = time.now + lifetime
+            return (set, expiry - lifetime / 10, expiry)
+        }
     }
 
     /// The key with this id.
@@ -91,99 +75,21 @@ public final class RemoteKeySource: KeySource {
     /// - Throws: `DeliveryError` with `untrusted` if Google's set, fetched not long ago, has no such key, and
     ///   `unavailable` if there is no such set.
     public func key(_ id: String) async throws(DeliveryError) -> JSONWebKey {
-        let flight: Task<Fetched, Never>
-        switch step(toward: id) {
-        case .answer(let answer): return try answer.get()
-        case .wait(let task): flight = task
-        }
-        switch await flight.valueUnlessCanceled {
+        switch await keys.value(refetchingAfter: unknownKeyInterval, where: { $0.key(id) != nil }) {
         case .success(let set)?:
             guard let key = set.key(id) else { throw .unknownKey }
             return key
-        case .failure(let reason)?:
-            guard let key = tolerated(id) else { throw Self.unavailable(reason) }
-            return key
-        case nil:
-            throw Self.unavailable(HTTPTransportError.Code.canceled.rawValue)
+        case .failure(let error)?: throw Self.unavailable(error.message)
+        case nil: throw Self.unavailable(HTTPTransportError.Code.canceled.rawValue)
         }
     }
 
-    private func step(toward id: String) -> Step {
-        state.withLock { state in
-            let now = time.now
-            let isCurrent = state.set != nil && now < state.expiry
-            if isCurrent, let key = state.set?.key(id) {
-                if now >= state.renewal, state.flight == nil, failure(state, now) == nil { takeOff(&state) }
-                return .answer(.success(key))
-            }
-            if let flight = state.flight {
-                // The last fetch failed: only the caller that asks again waits to see if the trouble is over.
-                if state.lastFetch?.failure != nil, let key = tolerated(id, in: state, at: now) {
-                    return .answer(.success(key))
-                }
-                return .wait(flight)
-            }
-            if let failure = failure(state, now) {
-                guard let key = tolerated(id, in: state, at: now) else {
-                    return .answer(.failure(Self.unavailable(failure)))
-                }
-                return .answer(.success(key))
-            }
-            if isCurrent, let last = state.lastFetch, now - last.at < policy.unknownKeyInterval {
-                return .answer(.failure(last.failure.map(Self.unavailable) ?? .unknownKey))
-            }
-            return .wait(takeOff(&state))
-        }
-    }
-
-    /// Why the last fetch failed, if that is too new for another one.
-    private func failure(_ state: borrowing State, _ now: Duration) -> String? {
-        guard let last = state.lastFetch, now - last.at < policy.failureInterval else { return nil }
-        return last.failure
-    }
-
-    @discardableResult
-    private func takeOff(_ state: inout State) -> Task<Fetched, Never> {
-        // Not a child of the first caller: the others must not lose it when that one is canceled.
-        let flight = Task { await self.fetch() }
-        state.flight = flight
-        return flight
-    }
-
-    private func tolerated(_ id: String) -> JSONWebKey? {
-        state.withLock { tolerated(id, in: $0, at: time.now) }
-    }
-
-    private func tolerated(_ id: String, in state: borrowing State, at now: Duration) -> JSONWebKey? {
-        guard now < state.expiry + policy.outageTolerance else { return nil }
-        return state.set?.key(id)
-    }
-
-    private func fetch() async -> Fetched {
-        let outcome: Result<(JSONWebKeySet, Duration), DeliveryError>
-        do throws(DeliveryError) {
-            outcome = .success(try await fetchOnce())
-        } catch {
-            outcome = .failure(error)
-        }
-        return state.withLock { state in
-            let now = time.now
-            state.flight = nil
-            switch outcome {
-            case .success((let set, let lifetime)):
-                state.set = set
-                state.expiry = now + lifetime
-                state.renewal = state.expiry - lifetime / 10
-                state.lastFetch = (now, nil)
-                return .success(set)
-            case .failure(let error):
-                state.lastFetch = (now, error.message)
-                return .failure(error.message)
-            }
-        }
-    }
-
-    private func fetchOnce() async throws(DeliveryError) -> (JSONWebKeySet, Duration) {
+    /// A set, with the time for which it may be kept.
+    private static func fetch(
+        from url: HTTPSURL,
+        over transport: any HTTPTransportProtocol,
+        _ policy: Policy
+    ) async throws(DeliveryError) -> (JSONWebKeySet, Duration) {
         let response: HTTPTransportResponse
         do {
             let request = try HTTPTransportRequest(
