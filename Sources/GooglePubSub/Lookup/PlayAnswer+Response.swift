@@ -61,8 +61,8 @@ extension PlayAnswer {
         return status == 0 || status == 401 && reason.map(APIErrorBody.tokenReasons.contains) ?? true
     }
 
-    /// Where the next page of a list is (`tokenPagination.nextPageToken`).
-    var nextPageToken: String? {
+    /// The token of the list's next page (`tokenPagination.nextPageToken`); nil on the last page.
+    public var nextPageToken: String? {
         guard outcome == .found, let reader = try? ObjectReader(parsing: body),
             let pagination = try? reader.optionalValue("tokenPagination")?.object(),
             let token = try? pagination["nextPageToken"]?.string(), !token.isEmpty

@@ -165,20 +165,17 @@ public struct PlayDeveloperAPI: Sendable {
     // MARK: Voided purchases
 
     /// One page of the purchases voided in the last thirty days (`purchases.voidedpurchases.list`), oldest first.
+    ///
+    /// - Parameters:
+    ///   - packageName: the app.
+    ///   - query: the purchases that are asked for.
+    ///   - pageToken: ``PlayAnswer/nextPageToken`` of the page before; nil for the first page.
     public func voidedPurchases(
         packageName: String,
         _ query: VoidedPurchasesQuery = VoidedPurchasesQuery(),
         pageToken: String? = nil
     ) async -> PlayAnswer {
         await get(packageName, ["purchases", "voidedpurchases"], query: query.items(pageToken: pageToken))
-    }
-
-    /// All pages of voided purchases, until one is not found or the last is reached.
-    public func voidedPurchasePages(
-        packageName: String,
-        _ query: VoidedPurchasesQuery = VoidedPurchasesQuery()
-    ) -> VoidedPurchasePages {
-        VoidedPurchasePages(api: self, packageName: packageName, query: query)
     }
 }
 
@@ -314,59 +311,5 @@ public struct VoidedPurchasesQuery: Sendable, Hashable {
             if let until { items.append(.init("endTime", String(until.millisecondsSince1970))) }
         }
         return items
-    }
-}
-
-/// Pages of voided purchases, each asked for when it is wanted.
-///
-/// The last element is either a page behind which there is none, or the answer that kept a page from being found.
-public struct VoidedPurchasePages: AsyncSequence, Sendable {
-    /// A page, as an answer.
-    public typealias Element = PlayAnswer
-    /// No page is lost in an error.
-    public typealias Failure = Never
-
-    /// A thousand records to a page make ten million; if you have more, ask for shorter periods.
-    static let maximumPages = 10_000
-
-    let api: PlayDeveloperAPI
-    let packageName: String
-    let query: VoidedPurchasesQuery
-
-    /// Asks for the first page when it is wanted.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(pages: self)
-    }
-
-    /// Follows the pages.
-    public struct Iterator: AsyncIteratorProtocol, Sendable {
-        private let pages: VoidedPurchasePages
-        private var pageToken: String?
-        private var seen: Set<String> = []
-        private var isFinished = false
-
-        init(pages: VoidedPurchasePages) {
-            self.pages = pages
-        }
-
-        /// The next page.
-        public mutating func next() async -> PlayAnswer? {
-            guard !isFinished else { return nil }
-            let page = await pages.api.voidedPurchases(
-                packageName: pages.packageName,
-                pages.query,
-                pageToken: pageToken
-            )
-            pageToken = page.nextPageToken
-            // A token that comes again would lead round in a circle.
-            isFinished = pageToken.map { !seen.insert($0).inserted } ?? true
-            if seen.count >= VoidedPurchasePages.maximumPages { isFinished = true }
-            return page
-        }
-
-        /// The next page.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> PlayAnswer? {
-            await next()
-        }
     }
 }

@@ -173,12 +173,16 @@ struct PurchaseLookup {
         guard configuration.looksUpVoidedPurchases else { return }
         var query = VoidedPurchasesQuery()
         query.from = eventTime?.addingTimeInterval(-3600)
-        var pages = api.voidedPurchasePages(packageName: packageName, query).makeAsyncIterator()
+        var pageToken: String?
         for _ in 0..<Self.voidedPages {
-            guard let page = await pages.next() else { return }
+            let page = await api.voidedPurchases(packageName: packageName, query, pageToken: pageToken)
             guard page.outcome == .found else { return try keepIfAllowed(.voidedPurchase, about: hint.orderID, page) }
             // The list is about other customers too: only the row is kept.
-            guard let row = page.voidedPurchaseRow(token: hint.purchaseToken, orderID: hint.orderID) else { continue }
+            guard let row = page.voidedPurchaseRow(token: hint.purchaseToken, orderID: hint.orderID) else {
+                pageToken = page.nextPageToken
+                if pageToken == nil { return }
+                continue
+            }
             var answer = page
             answer.body = row
             return try keep(.voidedPurchase, about: hint.orderID, answer)
