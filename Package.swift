@@ -113,9 +113,7 @@ let package = Package(
         ),
         .target(
             name: "GooglePubSub",
-            dependencies: [
-                "HTTPTransport", "JSONWebSignature", "LifecycleEvents", "Normalizer", "SignatureCore", "WireJSON",
-            ],
+            dependencies: ["HTTPTransport", "JSONWebSignature", "LifecycleEvents", "SignatureCore", "WireJSON"],
             swiftSettings: strict
         ),
         .target(name: "HTTPTransport", swiftSettings: strict),

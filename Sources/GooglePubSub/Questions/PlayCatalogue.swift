@@ -1,9 +1,9 @@
 import FoundationEssentials
 import HTTPTransport
-public import Normalizer
+public import LifecycleEvents
 import WireJSON
 
-/// The products of an app as the Play Console has them, for a ``Normalizer/ProductCatalog``.
+/// The products of an app as the Play Console has them, for a `ProductCatalog`.
 public struct PlayCatalogue: Hashable, Sendable {
     /// The place of a subscription among the others. Google does not rank them.
     public struct Rank: Hashable, Sendable {

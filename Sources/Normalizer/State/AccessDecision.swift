@@ -20,7 +20,7 @@ public enum AccessDecision: Hashable, Sendable {
             /// A product bought once.
             case purchase
             /// A product bought once whose type is not stated. It gives access until it is known better; see
-            /// ``ProductCatalog/oneTimeProducts``.
+            /// `ProductCatalog.oneTimeProducts`.
             case unclassified
         }
 

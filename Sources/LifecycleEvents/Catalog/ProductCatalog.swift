@@ -63,14 +63,6 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
     /// The product of an id.
     public subscript(id: ProductID) -> Product? { products[id] }
 
-    /// The products that can take a product's place, in order; nil if it is not listed.
-    func products(replacing id: ProductID) -> [ProductID]? {
-        let listed = products[id].map { [$0] } ?? products.values.filter { $0.id.mayBe(id) }
-        guard !listed.isEmpty else { return nil }
-        let groups = Set(listed.map(\.group))
-        return products.values.filter { $0.id != id && groups.contains($0.group) }.map(\.id).sorted()
-    }
-
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case products, unlisted
         case oneTimeProducts = "one_time_products"
@@ -107,38 +99,4 @@ public struct ProductCatalog: Hashable, Sendable, Codable {
         try container.encode(oneTimeProducts.valuesInOrder, forKey: .oneTimeProducts)
         try container.encodeIfPresent(unlisted, forKey: .unlisted)
     }
-}
-
-/// A length of time as calendars count it.
-public struct CalendarDuration: Hashable, Sendable, Codable {
-    /// Whole months.
-    public var months: Int
-    /// Whole days, in addition to the months.
-    public var days: Int
-
-    /// Makes a duration.
-    public init(months: Int = 0, days: Int = 0) {
-        self.months = months
-        self.days = days
-    }
-
-    private enum CodingKeys: String, CodingKey, CaseIterable { case months, days }
-
-    /// Reads `{"months":1,"days":0}`.
-    ///
-    /// - Throws: `DecodingError.dataCorrupted` for an unknown member, such as `weeks`.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.closedContainer(keyedBy: CodingKeys.self)
-        months = try container.decode(Int.self, forKey: .months)
-        days = try container.decode(Int.self, forKey: .days)
-    }
-
-    /// Seven days.
-    public static let week = CalendarDuration(days: 7)
-    /// One month.
-    public static let month = CalendarDuration(months: 1)
-    /// Three months.
-    public static let quarter = CalendarDuration(months: 3)
-    /// Twelve months.
-    public static let year = CalendarDuration(months: 12)
 }
