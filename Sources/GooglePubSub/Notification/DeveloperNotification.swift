@@ -318,21 +318,7 @@ extension ObjectReader {
     }
 }
 
-extension DeveloperNotification: Codable {
-    /// Reads the payload again, so that both ends of a queue see every member.
-    public init(from decoder: any Decoder) throws {
-        let payload = Array(try decoder.singleValueContainer().decode(Data.self))
-        self = try decoder.reread { try Self(payload: payload) }
-    }
-
-    /// Writes the payload.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(Data(payload))
-    }
-}
-
-extension DeveloperNotification: Redacted {
+extension DeveloperNotification: Codable, CodedByPayload, Redacted {
     /// Body and number, and the length of the payload.
     public var description: String {
         "\(bodyName)\(typeNumber.map { "/\($0)" } ?? "") (\(payload.count) bytes)"
