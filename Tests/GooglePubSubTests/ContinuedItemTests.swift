@@ -103,7 +103,7 @@ struct ContinuedItemTests {
             askedAt: revokedAt + 1000,
             others: [
                 isForgotten
-                    ? .init(.subscription, Vectors.token, PlayAnswer(.gone, status: 410))
+                    ? .init(.subscription, about: Vectors.token, PlayAnswer(.gone, status: 410))
                     : Play.found(.subscription, Vectors.token, old.json)
             ]
         )

@@ -29,7 +29,7 @@ struct ForgottenItemTests {
     private static func gone(_ word: Word, at time: Int64) throws -> Authenticated<GoogleResolution> {
         try Play.resolved(
             word.hint(at: time),
-            [.init(.subscription, Vectors.token, PlayAnswer(.gone, status: 410))],
+            [.init(.subscription, about: Vectors.token, PlayAnswer(.gone, status: 410))],
             askedAt: time + 1500
         )
     }

@@ -173,7 +173,7 @@ struct MappingStoryTests {
             at: Self.changed,
             others: [
                 Play.found(.subscription, Vectors.token, before.json),
-                .init(.subscription, Vectors.olderToken, PlayAnswer(.gone, status: 410)),
+                .init(.subscription, about: Vectors.olderToken, PlayAnswer(.gone, status: 410)),
             ]
         ).events
         let links = events.flatMap(\.facts).compactMap { fact in

@@ -42,7 +42,7 @@ enum Play {
         _ key: String,
         _ json: String
     ) -> GoogleResolution.Lookup {
-        .init(resource, key, PlayAnswer(.found, status: 200, body: Array(json.utf8)))
+        .init(resource, about: key, PlayAnswer(.found, status: 200, body: Array(json.utf8)))
     }
 
     /// The result of a subscription's notification.

@@ -235,7 +235,7 @@ struct MappingTests {
         for outcome in [PlayAnswer.Outcome.invalid, .denied, .unavailable] {
             let resolved = try Play.resolved(
                 Vectors.hint(number),
-                [.init(.subscription, Vectors.token, PlayAnswer(outcome, status: 400))]
+                [.init(.subscription, about: Vectors.token, PlayAnswer(outcome, status: 400))]
             )
             let error = #expect(throws: DeliveryError.self) {
                 try ResolutionMapping(resolved: resolved).normalization
@@ -246,7 +246,7 @@ struct MappingTests {
         for outcome in [PlayAnswer.Outcome.gone, .notFound] {
             let resolved = try Play.resolved(
                 Vectors.hint(number),
-                [.init(.subscription, Vectors.token, PlayAnswer(outcome, status: 410))]
+                [.init(.subscription, about: Vectors.token, PlayAnswer(outcome, status: 410))]
             )
             let result = try ResolutionMapping(resolved: resolved).normalization
             #expect(result.kinds == (number == 12 ? ["revoked"] : number == 13 ? ["expired"] : []))

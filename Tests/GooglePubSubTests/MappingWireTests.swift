@@ -200,7 +200,7 @@ struct MappingWireTests {
                 body[index] = replacement
                 let resolved = try Play.resolved(
                     notification,
-                    [.init(.subscription, GoogleVectors.token, PlayAnswer(.found, status: 200, body: body))]
+                    [.init(.subscription, about: GoogleVectors.token, PlayAnswer(.found, status: 200, body: body))]
                 )
                 do throws(DeliveryError) {
                     _ = try ResolutionMapping(resolved: resolved).normalization

@@ -32,7 +32,7 @@ struct PlayRuleTests {
         return try ResolutionMapping(
             resolved: Play.resolved(
                 hint,
-                [.init(kind, Vectors.token, PlayAnswer(.gone, status: 410, body: []))],
+                [.init(kind, about: Vectors.token, PlayAnswer(.gone, status: 410, body: []))],
                 askedAt: time + 1500
             )
         ).normalization

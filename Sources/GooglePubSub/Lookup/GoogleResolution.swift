@@ -26,7 +26,7 @@ public struct GoogleResolution: Sendable, Hashable, Codable {
         public var answer: PlayAnswer
 
         /// Keeps a look-up.
-        public init(_ resource: Resource, _ key: String, _ answer: PlayAnswer) {
+        public init(_ resource: Resource, about key: String, _ answer: PlayAnswer) {
             self.resource = resource
             self.key = key
             self.answer = answer

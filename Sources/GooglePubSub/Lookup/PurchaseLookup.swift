@@ -198,7 +198,7 @@ struct PurchaseLookup {
     ) throws(DeliveryError) {
         switch answer.outcome {
         case .found, .done, .gone, .notFound, .invalid:
-            lookups.append(.init(resource, key, answer))
+            lookups.append(.init(resource, about: key, answer))
         case .unavailable:
             throw DeliveryError(.unavailable, "\(resource): \(answer)", isAuthentic: isAuthentic)
         case .denied:
@@ -228,7 +228,7 @@ struct PurchaseLookup {
         guard answer.outcome == .denied, !answer.isAboutAccessToken else {
             return try keep(resource, about: key, answer)
         }
-        lookups.append(.init(resource, key, answer))
+        lookups.append(.init(resource, about: key, answer))
     }
 }
 

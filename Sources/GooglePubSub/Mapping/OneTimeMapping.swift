@@ -5,6 +5,8 @@ import LifecycleEvents
 struct PlayProducts {
     let purchase: ProductPurchase
     let token: PurchaseToken
+    /// The notification's report; nil without a notification about one-time products.
+    let type: OneTimeProductNotificationType?
     let eventTime: Date
     let assertedAt: Date
     let order: PlayOrder?
@@ -141,9 +143,9 @@ extension ResolutionMapping {
         guard answer.outcome == .found else {
             return try unanswered(answer, token: token) { nil }
         }
-        let products = try products(answer, token: token)
+        let products = try products(answer, token: token, type)
         let lineages = products.purchase.lineItems.indices.map { index in
-            let drafts = drafts(type, products, index)
+            let drafts = drafts(products, index)
             var facts = products.facts(index)
             if drafts.contains(where: { $0.event.kind == .refunded }) {
                 facts.append(products.refundFact(index, scope: .full))
@@ -158,23 +160,25 @@ extension ResolutionMapping {
         )
     }
 
-    func products(_ answer: PlayAnswer, token: PurchaseToken) throws(DeliveryError) -> PlayProducts {
+    func products(
+        _ answer: PlayAnswer,
+        token: PurchaseToken,
+        _ type: OneTimeProductNotificationType? = nil
+    ) throws(DeliveryError) -> PlayProducts {
         let purchase = try decoded(answer.body, ProductPurchase.init(payload:))
         return PlayProducts(
             purchase: purchase,
             token: token,
+            type: type,
             eventTime: eventTime,
             assertedAt: assertedAt(answer),
             order: purchase.orderID.flatMap(order)
         )
     }
 
-    private func drafts(
-        _ type: OneTimeProductNotificationType?,
-        _ products: PlayProducts,
-        _ index: Int
-    ) -> [EventDraft] {
+    private func drafts(_ products: PlayProducts, _ index: Int) -> [EventDraft] {
         let item = products.purchase.lineItems[index]
+        let type = products.type
         func notified(_ what: String) -> EventID {
             .notified(products.lineage, by: .google, notification: "\(what)/\(item.productID)", ordinal: index)
         }
