@@ -84,11 +84,11 @@ struct AcornAdapter: ProviderAdapter {
 
 func findings(
     _ adapter: AcornAdapter,
-    _ purchase: Delivery,
-    _ renewal: Delivery,
-    _ forged: Delivery,
-    _ unsigned: Delivery,
-    _ unheardOf: Delivery
+    purchase: Delivery,
+    renewal: Delivery,
+    forged: Delivery,
+    unsigned: Delivery,
+    unheardOf: Delivery
 ) async -> [String] {
     // snippet.show
     let conformance = AdapterConformance(

@@ -82,7 +82,7 @@ func access(of userID: String, _ journal: Journal) async throws -> String {
     // snippet.hide
 }
 
-func claim(_ jws: String, by userID: String, _ apple: AppleAdapter, _ journal: Journal) async throws {
+func claim(_ jws: String, by userID: String, apple: AppleAdapter, journal: Journal) async throws {
     // snippet.show
     let result = try apple.receive(signedTransaction: jws.utf8, receivedAt: Date())
     try await journal.upload(result, by: Account(userID, .appAccountToken))
@@ -103,7 +103,7 @@ func spend(_ userID: String, _ journal: Journal) async throws -> Bool {
     return after != nil
 }
 
-func list(_ apple: AppleAdapter, _ appStore: AppStoreServerClient, _ stripe: StripeAdapter) {
+func list(apple: AppleAdapter, appStore: AppStoreServerClient, stripe: StripeAdapter) {
     // snippet.show
     let adapters: [String: any ProviderAdapter] = ["apple": apple, "stripe": stripe]
     let sources: [any LineageQuestions] = [appStore, stripe]
@@ -113,7 +113,7 @@ func list(_ apple: AppleAdapter, _ appStore: AppStoreServerClient, _ stripe: Str
     print(adapters.count, sources.count, histories.count)
 }
 
-func accept(_ stripe: StripeAdapter, _ delivery: Delivery, _ journal: Journal) async -> Int {
+func accept(stripe: StripeAdapter, delivery: Delivery, journal: Journal) async -> Int {
     // snippet.show
     let answer = await journal.accept(delivery, with: stripe)
     return answer.status

@@ -9,10 +9,10 @@ import Stripe
 
 func heal(
     _ journal: Journal,
-    _ appStore: AppStoreServerClient,
-    _ play: GooglePlayAdapter,
-    _ stripe: StripeAdapter,
-    _ revenueCat: RevenueCatClient
+    appStore: AppStoreServerClient,
+    play: GooglePlayAdapter,
+    stripe: StripeAdapter,
+    revenueCat: RevenueCatClient
 ) async throws {
     // snippet.show
     let report = try await journal.reconcile(with: [appStore, play, stripe, revenueCat], replaying: ["google": play])
@@ -22,8 +22,8 @@ func heal(
 
 func answerStores(
     _ journal: Journal,
-    _ server: AppStoreServerClient,
-    _ googleAdapter: GooglePlayAdapter,
+    server: AppStoreServerClient,
+    googleAdapter: GooglePlayAdapter,
     consented: @escaping @Sendable (Account?) async -> Bool
 ) async throws {
     // snippet.show

@@ -43,7 +43,7 @@ func twoSteps(
     _ adapter: some ProviderAdapter,
     google: GooglePlayAdapter,
     stripe: StripeAdapter,
-    _ journal: Journal
+    journal: Journal
 ) async throws -> Acknowledgement {
     // snippet.show
     let answer = await journal.accept(delivery, with: adapter)
@@ -139,7 +139,7 @@ func configureApple(appleRootCAG3: [UInt8]) throws -> AppleAdapter {
     return apple
 }
 
-func askApple(p8: String, _ adapter: AppleAdapter, _ curl: CurlHTTPTransport, _ ledger: inout AccountLedger)
+func askApple(p8: String, adapter: AppleAdapter, curl: CurlHTTPTransport, ledger: inout AccountLedger)
     async throws
 {
     // snippet.show
@@ -185,9 +185,9 @@ func configureGoogle(keyFile: [UInt8]) throws -> GooglePlayAdapter {
 
 func pull(
     _ google: GooglePlayAdapter,
-    _ account: ServiceAccount,
-    _ transport: CurlHTTPTransport,
-    _ store: any PulledStore
+    account: ServiceAccount,
+    transport: CurlHTTPTransport,
+    store: any PulledStore
 ) async throws {
     // snippet.show
     let worker = try PullWorker(

@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test("of 401 lead to Sandbox only for an app without a release", arguments: [true, false])
-    func unreleased(_ isDeclaredReleased: Bool) async throws {
+    func unreleased(isDeclaredReleased: Bool) async throws {
         let world = try World()
         world.serve()
         world.state.withLock {
@@ -265,7 +265,7 @@ import Testing
             #"{"data":[{"lastTransactions":[{"status":"x"}]}]}"#,
         ]
     )
-    func hostile(_ body: String) async throws {
+    func hostile(body: String) async throws {
         let world = try World()
         world.transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(body.utf8)))
         let client = try world.client()

@@ -84,7 +84,7 @@ import WireJSON
             WrongPart(testDescription: "P-384", issuerID: nil, keyID: nil, algorithm: .p384, expected: "private key"),
         ]
     )
-    func wrongParts(_ part: WrongPart) throws {
+    func wrongParts(part: WrongPart) throws {
         let pem = try SigningKey(part.algorithm ?? .p256, seed: Seed("part"), label: "k").privatePEM()
         let error = #expect(throws: ConfigurationError.self) {
             try AppStoreServerKey(

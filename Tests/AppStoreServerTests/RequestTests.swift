@@ -9,8 +9,7 @@ import NotificationSimulator
 import Testing
 
 @Suite("Requests to the App Store Server API") struct RequestTests {
-    static func refusal(_ status: Int, _ number: Int64?, _ headers: HTTPTransportHeaders = [:]) -> HTTPTransportResponse
-    {
+    static func refusal(_ status: Int, _ number: Int64?, headers: HTTPTransportHeaders = [:]) -> HTTPTransportResponse {
         let body =
             number.map { Array(#"{"errorCode":\#($0),"errorMessage":"secret of Apple"}"#.utf8) } ?? Array("<html>".utf8)
         return HTTPTransportResponse(status: status, headers: headers, body: body)
@@ -48,7 +47,7 @@ import Testing
             Outcome(429, 4_290_000, attempts: 4, code: .rateLimited),
         ]
     )
-    func repetition(_ outcome: Outcome) async throws {
+    func repetition(outcome: Outcome) async throws {
         let world = try World()
         world.transport.on(.any, respond: Self.refusal(outcome.status, outcome.number))
         let client = try world.client()
@@ -80,7 +79,7 @@ import Testing
         world.state.withLock { $0.production.purchases = [.init([.month("1")])] }
         let soon = String(Int64(World.start.timeIntervalSince1970 + 20) * 1000)
         world.transport.on(.any, times: 1) { _ throws(HTTPTransportError) in
-            Self.refusal(429, 4_290_000, ["Retry-After": soon])
+            Self.refusal(429, 4_290_000, headers: ["Retry-After": soon])
         }
         world.serve()
         let client = try world.client()
@@ -94,7 +93,7 @@ import Testing
         world.state.withLock { $0.production.purchases = [.init([.month("1")])] }
         let later = World.start.addingTimeInterval(600)
         world.transport.on(.any, times: 1) { _ throws(HTTPTransportError) in
-            Self.refusal(429, 4_290_000, ["Retry-After": String(Int64(later.timeIntervalSince1970) * 1000)])
+            Self.refusal(429, 4_290_000, headers: ["Retry-After": String(Int64(later.timeIntervalSince1970) * 1000)])
         }
         world.serve()
         let client = try world.client()
@@ -133,7 +132,7 @@ import Testing
         "refuse what cannot be an identifier before anything is sent",
         arguments: ["", "1/../2", "1?x", "abc", "１", String(repeating: "1", count: 129)]
     )
-    func identifiers(_ id: String) async throws {
+    func identifiers(id: String) async throws {
         let world = try World()
         let client = try world.client()
         let error = await failure { () throws(AppStoreServerError) in

@@ -130,7 +130,7 @@ struct RevocationCase: CustomTestStringConvertible, Sendable {
 
 @Suite("Revocation of Apple's certificates", .timeLimit(.minutes(5))) struct RevocationTests {
     @Test("passes or refuses by an answer", arguments: RevocationCase.all)
-    func answers(_ trial: RevocationCase) async throws {
+    func answers(trial: RevocationCase) async throws {
         let world = try RevocationWorld(trial.play)
         #expect(try world.refusal(.hard(world.checker)) == .unavailable)
         #expect(try world.refusal(.soft(world.checker)) == nil)

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test("is refused once and never retried, and preflight says where to look", arguments: Part.allCases)
-    func wrongPart(_ part: Part) async throws {
+    func wrongPart(part: Part) async throws {
         let world = try World()
         world.serve()
         let server = world.state.withLock { $0.production }
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test("does not come from a clock five minutes behind, or less than one ahead", arguments: [-300.0, 59])
-    func tolerated(_ seconds: Double) async throws {
+    func tolerated(seconds: Double) async throws {
         let world = try World()
         world.serve()
         world.state.withLock { $0.production.purchases = [.init([.month("1")], status: 1)] }

@@ -102,7 +102,7 @@ struct AppleClaimTests {
 
     /// A host's clock may be behind the store's, and a claim by name may come before anything is heard of the purchase.
     @Test("whenever the claim is dated, and whichever is heard of first", arguments: [-1, 3, 3.000_01, 9])
-    func boundByNow(_ claimedAt: Double) throws {
+    func boundByNow(claimedAt: Double) throws {
         let named = try upload(signed: 3, token: Self.ada.id)
         let lineage = try #require(named.lineages.first)
         let claim = StoreStatement.claim(of: lineage, by: Self.bob, at: day(claimedAt))

@@ -181,7 +181,7 @@ struct AppleFieldTests {
         "the nil UUID says that the app set no account, in renewal info as in a transaction",
         arguments: ["00000000-0000-0000-0000-000000000000", ""]
     )
-    func noAccount(_ token: String) throws {
+    func noAccount(token: String) throws {
         #expect(try renewalInfo(token: token).appAccountToken == nil)
         let payload = """
             {"transactionId":"2","originalTransactionId":"1","appAccountToken":"\(token)","bundleId":"com.example.app",\

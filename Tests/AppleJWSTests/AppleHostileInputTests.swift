@@ -27,7 +27,7 @@ struct AppleHostileInputTests {
     }
 
     private func refused(
-        _ adapter: AppleAdapter,
+        by adapter: AppleAdapter,
         _ body: [UInt8],
         _ comment: @autoclosure () -> String = "",
         location: SourceLocation = #_sourceLocation
@@ -64,9 +64,13 @@ struct AppleHostileInputTests {
     func shifted() throws {
         let (fixture, delivery) = try Self.genuine.get()
         for index in stride(from: 0, to: delivery.body.count, by: 211) {
-            refused(fixture.adapter, Array(delivery.body[..<index] + delivery.body[(index + 1)...]), "without \(index)")
+            refused(
+                by: fixture.adapter,
+                Array(delivery.body[..<index] + delivery.body[(index + 1)...]),
+                "without \(index)"
+            )
             for octet: UInt8 in [0, 0x22, 0x2E, 0x41, 0xFF] {
-                refused(fixture.adapter, delivery.body[..<index] + [octet] + delivery.body[index...], "at \(index)")
+                refused(by: fixture.adapter, delivery.body[..<index] + [octet] + delivery.body[index...], "at \(index)")
             }
         }
     }
@@ -75,8 +79,8 @@ struct AppleHostileInputTests {
     func truncatedBody() throws {
         let (fixture, delivery) = try Self.genuine.get()
         for count in stride(from: 0, to: delivery.body.count, by: 53) {
-            refused(fixture.adapter, Array(delivery.body[..<count]), "\(count)")
-            refused(fixture.adapter, Array(delivery.body[..<count]) + Array("\"}".utf8), "\(count) closed")
+            refused(by: fixture.adapter, Array(delivery.body[..<count]), "\(count)")
+            refused(by: fixture.adapter, Array(delivery.body[..<count]) + Array("\"}".utf8), "\(count) closed")
         }
     }
 
@@ -96,7 +100,7 @@ struct AppleHostileInputTests {
             changed[place] ^= 1 << UInt8(place % 8)
             var all = segments
             all[index] = Base64URL.encode(changed.span)
-            refused(fixture.adapter, Self.body(Array(all.joined(separator: [0x2E]))), "\(part) \(place)")
+            refused(by: fixture.adapter, Self.body(Array(all.joined(separator: [0x2E]))), "\(part) \(place)")
         }
     }
 
@@ -131,7 +135,7 @@ struct AppleHostileInputTests {
             )
             // The third only has to name the subject and key of a root; the configured root is what counts.
             if position == 2, case .success = outcome(fixture.adapter, Self.body(jws)) { continue }
-            refused(fixture.adapter, Self.body(jws), "certificate \(position) octet \(index)")
+            refused(by: fixture.adapter, Self.body(jws), "certificate \(position) octet \(index)")
         }
     }
 
@@ -155,11 +159,11 @@ struct AppleHostileInputTests {
     func lengths(count: Int) throws {
         let fixture = try AppleFixture(seed: "certificates")
         let x5c = (0..<count).map { _ in [UInt8](repeating: 0x30, count: 20) }
-        refused(fixture.adapter, Self.body(try jws(fixture.simulator, x5c: x5c)))
+        refused(by: fixture.adapter, Self.body(try jws(fixture.simulator, x5c: x5c)))
         guard (1...5).contains(count) else { return }
         let genuine = fixture.simulator.certificates.x5c
         let padded = (0..<count).map { genuine[min($0, 2)] }
-        refused(fixture.adapter, Self.body(try jws(fixture.simulator, x5c: padded)))
+        refused(by: fixture.adapter, Self.body(try jws(fixture.simulator, x5c: padded)))
     }
 
     @Test("random bytes are refused", arguments: 0..<64)
@@ -173,30 +177,30 @@ struct AppleHostileInputTests {
             return UInt8(truncatingIfNeeded: state)
         }
         let bytes = (0..<Int(seed * 37)).map { _ in next() }
-        refused(fixture.adapter, bytes)
-        refused(fixture.adapter, Self.body(bytes))
-        refused(fixture.adapter, Self.body(Base64URL.encode(bytes.span)))
+        refused(by: fixture.adapter, bytes)
+        refused(by: fixture.adapter, Self.body(bytes))
+        refused(by: fixture.adapter, Self.body(Base64URL.encode(bytes.span)))
         let part = Base64URL.encode(bytes.span)
-        refused(fixture.adapter, Self.body(part + [0x2E] + part + [0x2E] + part))
+        refused(by: fixture.adapter, Self.body(part + [0x2E] + part + [0x2E] + part))
     }
 
     @Test("bodies up to the limit and beyond it are refused", arguments: [1 << 20 - 1, 1 << 20, 1 << 20 + 1, 8 << 20])
     func sizes(count: Int) throws {
         let (fixture, _) = try Self.genuine.get()
         for octet: UInt8 in [0x20, 0x5B, 0x7B, 0x22, 0x2E, 0x41, 0xFF] {
-            refused(fixture.adapter, [UInt8](repeating: octet, count: count))
+            refused(by: fixture.adapter, [UInt8](repeating: octet, count: count))
         }
-        refused(fixture.adapter, Self.body([UInt8](repeating: 0x41, count: max(0, count - 20))))
+        refused(by: fixture.adapter, Self.body([UInt8](repeating: 0x41, count: max(0, count - 20))))
     }
 
     @Test("documents 100 000 deep are refused", arguments: ["[", "{\"a\":", "[{\"a\":"])
     func depth(opening: String) throws {
         let (fixture, _) = try Self.genuine.get()
         let deep = Array(String(repeating: opening, count: 100_000).utf8)
-        refused(fixture.adapter, deep)
-        refused(fixture.adapter, Array("{\"signedPayload\":".utf8) + deep)
+        refused(by: fixture.adapter, deep)
+        refused(by: fixture.adapter, Array("{\"signedPayload\":".utf8) + deep)
         // Signed, and so read.
-        refused(fixture.adapter, Self.body(try fixture.simulator.jws(Array(deep.prefix(150_000)))))
+        refused(by: fixture.adapter, Self.body(try fixture.simulator.jws(Array(deep.prefix(150_000)))))
     }
 
     @Test(
@@ -207,7 +211,7 @@ struct AppleHostileInputTests {
         let (fixture, genuine) = try Self.genuine.get()
         for member in ["signedDate", "purchaseDate", "expiresDate"] {
             let text = #"{"notificationType":"TEST","notificationUUID":"u","\#(member)":\#(milliseconds),"data":{}}"#
-            refused(fixture.adapter, Self.body(try fixture.simulator.jws(Array(text.utf8))))
+            refused(by: fixture.adapter, Self.body(try fixture.simulator.jws(Array(text.utf8))))
         }
         // A receiver's clock may be anything; nothing may trap.
         for seconds in [Double(milliseconds), Double(milliseconds) * 1e300, .infinity, -.infinity, .nan] {
@@ -229,7 +233,7 @@ struct AppleHostileInputTests {
         let parts = jws.split(separator: 0x2E)
         let octets = [UInt8](repeating: 0, count: count)
         let zeros = Base64URL.encode(octets.span)
-        refused(fixture.adapter, Self.body(parts[0] + [0x2E] + parts[1] + [0x2E] + zeros))
+        refused(by: fixture.adapter, Self.body(parts[0] + [0x2E] + parts[1] + [0x2E] + zeros))
     }
 
     @Test("what is refused says nothing of the payload, also where the signature holds")
@@ -244,11 +248,11 @@ struct AppleHostileInputTests {
             #"{"notificationType":"T","notificationUUID":"u","signedDate":1767225600000,"data":{"bundleId":"com.example.app","appAppleId":1234567890,"environment":"Production","signedTransactionInfo":"\#(marker)"}}"#,
             #""\#(marker)""#, marker,
         ] {
-            refused(fixture.adapter, Self.body(try fixture.simulator.jws(Array(payload.utf8))))
+            refused(by: fixture.adapter, Self.body(try fixture.simulator.jws(Array(payload.utf8))))
         }
-        refused(fixture.adapter, Array(marker.utf8))
-        refused(fixture.adapter, Self.body(Array(marker.utf8)))
-        refused(fixture.adapter, Self.body(Array("\(marker).\(marker).\(marker)".utf8)))
+        refused(by: fixture.adapter, Array(marker.utf8))
+        refused(by: fixture.adapter, Self.body(Array(marker.utf8)))
+        refused(by: fixture.adapter, Self.body(Array("\(marker).\(marker).\(marker)".utf8)))
     }
 
     @Test("printed values show no payload")

@@ -50,7 +50,7 @@ struct AppleItemRefundTests {
         _ type: String,
         _ transaction: AppleSimulator.Transaction,
         status: Int64? = nil,
-        _ items: [JSONText],
+        items: [JSONText],
         at date: Date
     ) throws -> [NormalizedEvent] {
         let simulator = fixture.simulator
@@ -91,12 +91,12 @@ struct AppleItemRefundTests {
                 item("coins", price: 5990, refunds: refunds),
                 item("gems", price: 4000, refunds: refunds.last?.type == "FULL" ? [("FULL", 4000)] : []),
             ]
-            return try reported("REFUND", transaction("Consumable", revokedAt: day(10)), items, at: date)
+            return try reported("REFUND", transaction("Consumable", revokedAt: day(10)), items: items, at: date)
         }
         let bought = try reported(
             "ONE_TIME_CHARGE",
             transaction("Consumable", revokedAt: nil),
-            [item("coins", price: 5990, refunds: []), item("gems", price: 4000, refunds: [])],
+            items: [item("coins", price: 5990, refunds: []), item("gems", price: 4000, refunds: [])],
             at: day(0.1)
         )
         #expect(balance(bought) == [100, 100])
@@ -114,12 +114,12 @@ struct AppleItemRefundTests {
     func kept() throws {
         let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
         let items = [item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [])]
-        let begun = try reported("SUBSCRIBED", subscription, status: 1, items, at: day(0.1))
+        let begun = try reported("SUBSCRIBED", subscription, status: 1, items: items, at: day(0.1))
         #expect(begun.map(\.kind) == [.started])
         let refunded = [
             item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [("PRORATED", 2000)]),
         ]
-        let events = begun + (try reported("REFUND", subscription, status: 1, refunded, at: day(10.1)))
+        let events = begun + (try reported("REFUND", subscription, status: 1, items: refunded, at: day(10.1)))
         #expect(scopes(events) == [.fraction(try #require(ExactDecimal("0.2002")))])
         var ledger = AccountLedger()
         for event in events { _ = ledger.apply(event) }
@@ -127,21 +127,21 @@ struct AppleItemRefundTests {
     }
 
     @Test("an item that is refunded ends by itself, and takes its own credits", arguments: ["plan", "extra"])
-    func taken(_ sku: String) throws {
+    func taken(sku: String) throws {
         let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
         let prices: [(String, Int64)] = [("plan", 6990), ("extra", 3000)]
         let begun = try reported(
             "SUBSCRIBED",
             subscription,
             status: 1,
-            prices.map { item($0, price: $1) },
+            items: prices.map { item($0, price: $1) },
             at: day(0.1)
         )
         let refunded = try reported(
             "REFUND",
             subscription,
             status: 1,
-            prices.map {
+            items: prices.map {
                 $0 == sku ? item($0, price: $1, refunds: [("FULL", $1)], takenOut: day(10)) : item($0, price: $1)
             },
             at: day(10.1)
@@ -154,7 +154,7 @@ struct AppleItemRefundTests {
             "DID_RENEW",
             renewal,
             status: 1,
-            prices.filter { $0.0 == kept }.map { item($0, price: $1) },
+            items: prices.filter { $0.0 == kept }.map { item($0, price: $1) },
             at: day(30)
         )
         let policy = CreditPolicy(["plan": .init(credits: 1000), "extra": .init(credits: 100)])
@@ -189,19 +189,19 @@ struct AppleItemRefundTests {
     }
 
     @Test("what was bought for good, and is refunded and not taken away, is kept", arguments: ["CUSTOM", "FULL"])
-    func bought(_ type: String) throws {
+    func bought(type: String) throws {
         let transaction = transaction("Non-Consumable", revokedAt: nil)
         let bought = try reported(
             "ONE_TIME_CHARGE",
             transaction,
-            [item("course", price: 9990, refunds: [])],
+            items: [item("course", price: 9990, refunds: [])],
             at: day(0.1)
         )
         let refund = (type: type, amount: Int64(type == "FULL" ? 9990 : 1000))
         let refunded = try reported(
             "REFUND",
             transaction,
-            [item("course", price: 9990, refunds: [refund])],
+            items: [item("course", price: 9990, refunds: [refund])],
             at: day(10.1)
         )
         var ledger = AccountLedger()

@@ -35,7 +35,7 @@ struct AppleOwnershipTests {
             ("SUBSCRIBED", "RESUBSCRIBE"), ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"), ("OFFER_REDEEMED", "RESUBSCRIBE"),
         ]
     )
-    func boughtAnew(_ type: String, _ subtype: String) throws {
+    func boughtAnew(type: String, subtype: String) throws {
         let again = cases.transaction(
             "2",
             from: 40,

@@ -223,7 +223,7 @@ struct ApplePitfallTests {
     }
 
     @Test("O21: every type gives an event", arguments: AppleStory.all)
-    func everything(_ story: AppleStory) throws {
+    func everything(story: AppleStory) throws {
         #expect(try fixture.events(story).count == story.steps.count)
     }
 

@@ -12,7 +12,7 @@ struct AppleRareFlowTests {
 
     init() throws { fixture = try AppleFixture() }
 
-    func period(_ id: String, _ from: Double, _ to: Double, _ product: String = "pro") -> AppleSimulator.Transaction {
+    func period(_ id: String, from: Double, to: Double, product: String = "pro") -> AppleSimulator.Transaction {
         var transaction = AppleSimulator.Transaction(
             transactionId: id,
             originalTransactionId: "1",
@@ -44,8 +44,8 @@ struct AppleRareFlowTests {
     func notified(
         _ type: String,
         _ subtype: String?,
-        _ transaction: AppleSimulator.Transaction,
-        _ info: AppleSimulator.RenewalInfo? = nil,
+        of transaction: AppleSimulator.Transaction,
+        with info: AppleSimulator.RenewalInfo? = nil,
         status: Int64? = 1,
         at days: Double
     ) throws -> [NormalizedEvent] {
@@ -69,21 +69,28 @@ struct AppleRareFlowTests {
         "grace goes on while an earlier period is asked about, or its money goes back",
         arguments: ["CONSUMPTION_REQUEST", "REFUND", "REFUND_DECLINED", "REFUND_REVERSED"]
     )
-    func graceBesideRefund(_ type: String) throws {
+    func graceBesideRefund(type: String) throws {
         let failing = renewal(60) {
             $0.isInBillingRetryPeriod = true
             $0.gracePeriodExpiresDate = day(76)
         }
-        var past = period("1", 0, 30)
+        var past = period("1", from: 0, to: 30)
         if type == "REFUND" {
             past.revocationDate = day(63)
             past.revocationReason = 0
         }
         let story = [
-            try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30), renewal(30), at: 0.01),
-            try notified("DID_RENEW", nil, period("2", 30, 60), renewal(60), at: 30),
-            try notified("DID_FAIL_TO_RENEW", "GRACE_PERIOD", period("2", 30, 60), failing, status: 4, at: 60),
-            try notified(type, nil, past, failing, status: 4, at: 63),
+            try notified("SUBSCRIBED", "INITIAL_BUY", of: period("1", from: 0, to: 30), with: renewal(30), at: 0.01),
+            try notified("DID_RENEW", nil, of: period("2", from: 30, to: 60), with: renewal(60), at: 30),
+            try notified(
+                "DID_FAIL_TO_RENEW",
+                "GRACE_PERIOD",
+                of: period("2", from: 30, to: 60),
+                with: failing,
+                status: 4,
+                at: 60
+            ),
+            try notified(type, nil, of: past, with: failing, status: 4, at: 63),
         ]
         for events in [story, story.reversed()] {
             let state = try state(events.flatMap(\.self))
@@ -108,7 +115,7 @@ struct AppleRareFlowTests {
                 "commitmentRenewalDate":\(milliseconds(360))},"signedDate":\(milliseconds(days))}
                 """
             let transaction = String(
-                decoding: try fixture.simulator.signed(period("1", 0, 30), at: day(days)),
+                decoding: try fixture.simulator.signed(period("1", from: 0, to: 30), at: day(days)),
                 as: UTF8.self
             )
             let notification = """
@@ -122,7 +129,13 @@ struct AppleRareFlowTests {
             return try #require(try fixture.adapter.events(delivery).first)
         }
         var ledger = AccountLedger()
-        for event in try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30), renewal(30), at: 0.01) {
+        for event in try notified(
+            "SUBSCRIBED",
+            "INITIAL_BUY",
+            of: period("1", from: 0, to: 30),
+            with: renewal(30),
+            at: 0.01
+        ) {
             _ = ledger.apply(event)
         }
         let off = ledger.apply(try changed(false, at: 5))
@@ -138,7 +151,7 @@ struct AppleRareFlowTests {
             "DID_RENEW",
             notificationUUID: "renewed",
             signedDate: day(30).addingTimeInterval(1),
-            content: .data(.init(status: 1, transactionInfo: period("2", 30, 60), renewalInfo: renewal(60)))
+            content: .data(.init(status: 1, transactionInfo: period("2", from: 30, to: 60), renewalInfo: renewal(60)))
         )
         let receivedAt = day(30).addingTimeInterval(-5)
         let event = try #require(
@@ -155,7 +168,7 @@ struct AppleRareFlowTests {
         "only in production Apple tries again for sixty days",
         arguments: [AppleSimulator.Environment.production, .sandbox]
     )
-    func retries(_ environment: AppleSimulator.Environment) throws {
+    func retries(environment: AppleSimulator.Environment) throws {
         let fixture = try AppleFixture(environment: environment)
         let story = try #require(AppleStory.all.first { $0.id == "grace-recovery" })
         let failed = try #require(try fixture.events(story).first { $0.kind == .billingIssue })
@@ -173,14 +186,32 @@ struct AppleRareFlowTests {
         arguments: [29.9, 31, 40],
         [true, false]
     )
-    func overtakenRenewal(_ time: Double, _ isUpgraded: Bool) throws {
-        var overtaken = period("2", 30, 60, "basic")
+    func overtakenRenewal(time: Double, isUpgraded: Bool) throws {
+        var overtaken = period("2", from: 30, to: 60, product: "basic")
         overtaken.isUpgraded = isUpgraded
         let story = [
-            try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30, "basic"), renewal(30), at: 0.01),
-            try notified("DID_RENEW", nil, period("2", 30, 60, "basic"), renewal(60), at: 29.2),
-            try notified("DID_CHANGE_RENEWAL_PREF", "UPGRADE", period("3", 29.5, 59.5), renewal(59.5), at: 29.5),
-            try notified("CONSUMPTION_REQUEST", nil, overtaken, renewal(59.5), at: time),
+            try notified(
+                "SUBSCRIBED",
+                "INITIAL_BUY",
+                of: period("1", from: 0, to: 30, product: "basic"),
+                with: renewal(30),
+                at: 0.01
+            ),
+            try notified(
+                "DID_RENEW",
+                nil,
+                of: period("2", from: 30, to: 60, product: "basic"),
+                with: renewal(60),
+                at: 29.2
+            ),
+            try notified(
+                "DID_CHANGE_RENEWAL_PREF",
+                "UPGRADE",
+                of: period("3", from: 29.5, to: 59.5),
+                with: renewal(59.5),
+                at: 29.5
+            ),
+            try notified("CONSUMPTION_REQUEST", nil, of: overtaken, with: renewal(59.5), at: time),
         ]
         for events in [story, story.reversed()] {
             let state = try state(events.flatMap(\.self))
@@ -197,10 +228,12 @@ struct AppleRareFlowTests {
         "a renewal that was charged ahead and overtaken does not begin for who imports the history",
         arguments: [0, 0.1]
     )
-    func importedOvertaken(_ gap: Double) throws {
-        var (basic, overtaken) = (period("1", 0, 30, "basic"), period("2", 30, 60, "basic"))
+    func importedOvertaken(gap: Double) throws {
+        var (basic, overtaken) = (
+            period("1", from: 0, to: 30, product: "basic"), period("2", from: 30, to: 60, product: "basic")
+        )
         (basic.isUpgraded, overtaken.isUpgraded) = (true, true)
-        let history = [basic, overtaken, period("3", 29.5, 59.5)]
+        let history = [basic, overtaken, period("3", from: 29.5, to: 59.5)]
         for order in [history, history.reversed(), [history[1], history[2], history[0]]] {
             let events = try order.enumerated().flatMap { index, transaction in
                 let date = day(40 + Double(index) * gap)
@@ -224,11 +257,13 @@ struct AppleRareFlowTests {
         "what was replaced or refunded long ago keeps no renewal from beginning when it is imported",
         arguments: ["upgraded", "refunded"]
     )
-    func importedBeforeRenewal(_ fate: String) throws {
-        var year = period("1", 0, 365, "basic")
+    func importedBeforeRenewal(fate: String) throws {
+        var year = period("1", from: 0, to: 365, product: "basic")
         if fate == "upgraded" { year.isUpgraded = true } else { year.revocationDate = day(50) }
-        let ahead = try notified("DID_RENEW", nil, period("4", 160, 190), renewal(190), at: 159.4)
-        let imported = try [period("4", 160, 190), period("3", 130, 160), period("2", 100, 130), year].enumerated()
+        let ahead = try notified("DID_RENEW", nil, of: period("4", from: 160, to: 190), with: renewal(190), at: 159.4)
+        let imported = try [
+            period("4", from: 160, to: 190), period("3", from: 130, to: 160), period("2", from: 100, to: 130), year,
+        ].enumerated()
             .flatMap { index, transaction in
                 let date = day(159.7 + Double(index) * 0.001)
                 return try fixture.adapter.receive(
@@ -237,7 +272,7 @@ struct AppleRareFlowTests {
                     receivedAt: date
                 ).events
             }
-        let again = try notified("CONSUMPTION_REQUEST", nil, year, renewal(190), at: 170)
+        let again = try notified("CONSUMPTION_REQUEST", nil, of: year, with: renewal(190), at: 170)
         for events in [ahead + imported, imported, imported.reversed(), imported + ahead, imported + again] {
             let state = try state(events)
             for days in [159.8, 160.1, 175, 189.9] { #expect(state.access(at: day(days)).isGranted, "\(days)") }
@@ -248,13 +283,27 @@ struct AppleRareFlowTests {
 
     @Test("who upgrades twice in a day has the higher product, and not what was there at first")
     func upgradedTwice() throws {
-        var (basic, plus) = (period("1", 9, 39, "basic"), period("2", 9.5, 39.5, "plus"))
+        var (basic, plus) = (
+            period("1", from: 9, to: 39, product: "basic"), period("2", from: 9.5, to: 39.5, product: "plus")
+        )
         (basic.isUpgraded, plus.isUpgraded) = (true, true)
         let story = [
-            try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 9, 39, "basic"), renewal(39), at: 9.01),
-            try notified("CONSUMPTION_REQUEST", nil, basic, renewal(40), at: 11),
-            try notified("CONSUMPTION_REQUEST", nil, plus, renewal(40), at: 12),
-            try notified("DID_CHANGE_RENEWAL_PREF", "UPGRADE", period("3", 10, 40), renewal(40), at: 10),
+            try notified(
+                "SUBSCRIBED",
+                "INITIAL_BUY",
+                of: period("1", from: 9, to: 39, product: "basic"),
+                with: renewal(39),
+                at: 9.01
+            ),
+            try notified("CONSUMPTION_REQUEST", nil, of: basic, with: renewal(40), at: 11),
+            try notified("CONSUMPTION_REQUEST", nil, of: plus, with: renewal(40), at: 12),
+            try notified(
+                "DID_CHANGE_RENEWAL_PREF",
+                "UPGRADE",
+                of: period("3", from: 10, to: 40),
+                with: renewal(40),
+                at: 10
+            ),
         ]
         for events in [story, story.reversed()] {
             let state = try state(events.flatMap(\.self))
@@ -265,9 +314,15 @@ struct AppleRareFlowTests {
     @Test("a renewal to a lower product that was charged ahead begins, whatever is said of the period before")
     func downgradeChargedAhead() throws {
         let story = [
-            try notified("SUBSCRIBED", "INITIAL_BUY", period("1", 0, 30), renewal(30), at: 0.01),
-            try notified("DID_RENEW", nil, period("2", 30, 60, "basic"), renewal(60), at: 29.2),
-            try notified("CONSUMPTION_REQUEST", nil, period("1", 0, 30), renewal(60), at: 29.5),
+            try notified("SUBSCRIBED", "INITIAL_BUY", of: period("1", from: 0, to: 30), with: renewal(30), at: 0.01),
+            try notified(
+                "DID_RENEW",
+                nil,
+                of: period("2", from: 30, to: 60, product: "basic"),
+                with: renewal(60),
+                at: 29.2
+            ),
+            try notified("CONSUMPTION_REQUEST", nil, of: period("1", from: 0, to: 30), with: renewal(60), at: 29.5),
         ]
         for events in [story, story.reversed(), [story[1], story[2]]] {
             let state = try state(events.flatMap(\.self))

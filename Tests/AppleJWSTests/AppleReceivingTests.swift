@@ -67,7 +67,7 @@ struct AppleReceivingTests {
         "what a client uploads has the identities and the facts of the webhook",
         arguments: AppleStory.all.filter { !["test", "consent-rescinded", "external-purchase"].contains($0.id) }
     )
-    func upload(_ story: AppleStory) throws {
+    func upload(story: AppleStory) throws {
         let fixture = try AppleFixture()
         for notification in try story.notifications(from: AppleFixture.start) {
             guard let data = purchaseData(notification), let transaction = data.transactionInfo else { continue }
@@ -126,7 +126,7 @@ struct AppleReceivingTests {
     }
 
     @Test("redelivery gives the same event, another notification another", arguments: AppleStory.all)
-    func redelivery(_ story: AppleStory) throws {
+    func redelivery(story: AppleStory) throws {
         let fixture = try AppleFixture()
         var seen: Set<EventID> = []
         for notification in try story.notifications(from: AppleFixture.start) {
@@ -149,7 +149,7 @@ struct AppleReceivingTests {
     // MARK: Queues
 
     @Test("each value between the steps crosses a queue unchanged", arguments: AppleStory.all)
-    func codable(_ story: AppleStory) throws {
+    func codable(story: AppleStory) throws {
         let fixture = try AppleFixture()
         for delivery in try fixture.simulator.deliveries(story, from: AppleFixture.start) {
             let queued: Delivery = try CanonicalJSON.value(from: try CanonicalJSON.bytes(delivery))
@@ -214,7 +214,7 @@ struct AppleReceivingTests {
         func nested(_ sign: (Date) throws -> [UInt8]) throws -> String {
             String(decoding: try sign(notification.signedDate), as: UTF8.self)
         }
-        func error(_ type: String, _ carrier: String, _ members: [String: String]) throws -> DeliveryError? {
+        func error(_ type: String, in carrier: String, _ members: [String: String]) throws -> DeliveryError? {
             let inside = members.map { ",\"\($0.key)\":\"\($0.value)\"" }.sorted().joined()
             let payload = """
                 {"notificationType":"\(type)","subtype":"INITIAL_BUY","notificationUUID":"u",\
@@ -233,24 +233,24 @@ struct AppleReceivingTests {
         let own = try nested { try one.signed(transaction, at: $0) }
         let renewal = try nested { try one.signed(renewalInfo, at: $0) }
         #expect(
-            try error("SUBSCRIBED", "data", ["signedTransactionInfo": own, "signedRenewalInfo": renewal]) == nil
+            try error("SUBSCRIBED", in: "data", ["signedTransactionInfo": own, "signedRenewalInfo": renewal]) == nil
         )
         let foreign = [two, one.simulating(.sandbox), two.simulating(.sandbox)]
         for simulator in foreign {
             let other = try nested { try simulator.signed(transaction, at: $0) }
-            let refused = try error("SUBSCRIBED", "data", ["signedTransactionInfo": other])
+            let refused = try error("SUBSCRIBED", in: "data", ["signedTransactionInfo": other])
             #expect(refused?.code == .misdirected && refused?.isAuthentic == true)
         }
         // Renewal info names no app.
         let sandbox = try nested { try one.simulating(.sandbox).signed(renewalInfo, at: $0) }
-        let mixed = try error("SUBSCRIBED", "data", ["signedTransactionInfo": own, "signedRenewalInfo": sandbox])
+        let mixed = try error("SUBSCRIBED", in: "data", ["signedTransactionInfo": own, "signedRenewalInfo": sandbox])
         #expect(mixed?.code == .misdirected && mixed?.isAuthentic == true)
 
         let app = try nested { try one.signed(appTransaction, at: $0) }
-        #expect(try error("RESCIND_CONSENT", "appData", ["signedAppTransactionInfo": app]) == nil)
+        #expect(try error("RESCIND_CONSENT", in: "appData", ["signedAppTransactionInfo": app]) == nil)
         for simulator in foreign {
             let other = try nested { try simulator.signed(appTransaction, at: $0) }
-            let refused = try error("RESCIND_CONSENT", "appData", ["signedAppTransactionInfo": other])
+            let refused = try error("RESCIND_CONSENT", in: "appData", ["signedAppTransactionInfo": other])
             #expect(refused?.code == .misdirected && refused?.isAuthentic == true)
         }
     }

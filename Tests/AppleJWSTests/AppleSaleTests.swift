@@ -22,7 +22,7 @@ struct AppleSaleTests {
     }
 
     @Test("a storefront that no country has is an anomaly and no country", arguments: ["EUR", "usa", "", "US"])
-    func unknownStorefront(_ storefront: String) throws {
+    func unknownStorefront(storefront: String) throws {
         let sold = cases.transaction("1", ["storefront": "\"\(storefront)\""])
         for result in [
             try cases.notified("SUBSCRIBED", "INITIAL_BUY", of: sold, with: cases.renewal(), at: 0),

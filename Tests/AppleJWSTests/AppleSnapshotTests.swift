@@ -32,7 +32,7 @@ struct AppleSnapshotTests {
         "a refund that a later snapshot leaves out was undone, whatever the snapshot is about",
         arguments: ["DID_CHANGE_RENEWAL_STATUS", "RENEWAL_EXTENDED", "REFUND_DECLINED", "OTHER", "upload"]
     )
-    func refundUndone(_ type: String) throws {
+    func refundUndone(type: String) throws {
         let refund = try refund()
         let later =
             type == "upload"
@@ -119,7 +119,7 @@ struct AppleSnapshotTests {
         "what was bought for good comes back by a restore",
         arguments: ["Non-Consumable", "Non-Renewing Subscription"]
     )
-    func boughtOnce(_ type: String) throws {
+    func boughtOnce(type: String) throws {
         var members = ["type": "\"\(type)\"", "expiresDate": type == "Non-Consumable" ? "" : "@30"]
         let bought = try cases.notified("ONE_TIME_CHARGE", of: cases.transaction("1", members), status: nil, at: 0)
         let restored = try cases.uploaded(cases.transaction("1", members), at: 15)

@@ -75,7 +75,7 @@ struct AppleStatementTests {
     }
 
     @Test("a failed renewal that is not tried again is an end, reported once", arguments: [4, 5])
-    func givenUp(_ intent: Int) throws {
+    func givenUp(intent: Int) throws {
         let over = cases.renewal([
             "autoRenewStatus": "0", "expirationIntent": String(intent), "isInBillingRetryPeriod": "false",
         ])
@@ -143,7 +143,7 @@ struct AppleStatementTests {
         "a change without a subtype, or with an unknown one, reports the purchase that it carries",
         arguments: ["", "SIDEGRADE"]
     )
-    func changedAtOnce(_ subtype: String) throws {
+    func changedAtOnce(subtype: String) throws {
         let subtype = subtype.isEmpty ? nil : subtype
         let purchase = ["productId": #""pro""#, "transactionReason": #""PURCHASE""#]
         func changed(to next: String, at days: Double) throws -> Normalization {
@@ -190,7 +190,7 @@ struct AppleStatementTests {
     }
 
     @Test("turning renewal off states no access beyond a known end", arguments: [true, false])
-    func disabledAfterEnd(_ isStated: Bool) throws {
+    func disabledAfterEnd(isStated: Bool) throws {
         let revoked = ["revocationDate": "@5", "revocationType": #""REFUND_FULL""#]
         func disabled(_ members: [String: String], at days: Double) throws -> Normalization {
             try cases.notified(

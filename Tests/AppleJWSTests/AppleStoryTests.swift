@@ -24,7 +24,7 @@ struct AppleStoryTests {
     }
 
     @Test("every story is accepted, in both worlds, with one mapped event a step", arguments: AppleStory.all)
-    func story(_ story: AppleStory) throws {
+    func story(story: AppleStory) throws {
         for environment in [AppleSimulator.Environment.production, .sandbox] {
             let simulator = try AppleSimulator(seed: "stories", environment: environment)
             let adapter = try AppleFixture.adapter(trusting: simulator)

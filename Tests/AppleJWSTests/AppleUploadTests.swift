@@ -210,7 +210,7 @@ struct AppleUploadTests {
         "renewal info that was signed just before the first transaction that is heard of is about its period",
         arguments: [-60_000, -5, 0, 5] as [Double]
     )
-    func signedJustBefore(_ milliseconds: Double) throws {
+    func signedJustBefore(milliseconds: Double) throws {
         func snapshot(_ steps: [Step], of index: Int) throws -> SubscriptionSnapshot {
             var reported = try Reported(steps)
             reported.ledger = AccountLedger()

@@ -100,7 +100,7 @@ struct CheckCommandTests {
     }
 
     @Test("A file without a case is no success, alone or beside others", arguments: ["", "\n \r\n"])
-    func nothingToRun(_ content: String) throws {
+    func nothingToRun(content: String) throws {
         let alone = try CommandLineRun(["check", "-"], input: Data(content.utf8))
         #expect(alone.status == 1)
         #expect(alone.errors.contains("-: no case in this file"))

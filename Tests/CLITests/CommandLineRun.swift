@@ -8,15 +8,15 @@ struct CommandLineRun {
     let errors: String
 
     init(_ arguments: [String], input: Data = Data()) throws {
-        try self.init(try Self.executable(), arguments, input)
+        try self.init(try Self.executable(), arguments, input: input)
     }
 
     /// Runs a script, in which `"$0"` is the command line.
     init(shell script: String, input: Data = Data()) throws {
-        try self.init(URL(fileURLWithPath: "/bin/sh"), ["-c", script, try Self.executable().path], input)
+        try self.init(URL(fileURLWithPath: "/bin/sh"), ["-c", script, try Self.executable().path], input: input)
     }
 
-    private init(_ executable: URL, _ arguments: [String], _ input: Data) throws {
+    private init(_ executable: URL, _ arguments: [String], input: Data) throws {
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments

@@ -99,7 +99,7 @@ struct CommandLineTests {
         "A terminal gets words and tables, a pipe JSON, and each can have the other's",
         arguments: ["state", "explain"]
     )
-    func forms(_ command: String) throws {
+    func forms(command: String) throws {
         try withEvents { events in
             let arguments = "\(command) '\(events.path)' --at 2026-03-28"
             func isJSON(_ run: CommandLineRun) -> Bool {

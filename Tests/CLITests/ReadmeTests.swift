@@ -55,7 +55,7 @@ struct ReadmeTests {
         "A policy that a page shows can be read",
         arguments: ["Sources/LifecycleJournal/LifecycleJournal.docc/Credits.md", "Gateway/README.md"]
     )
-    func policies(_ page: String) throws {
+    func policies(page: String) throws {
         let shown = try blocks(lines(page)[...], of: "json").filter { $0.first?.hasPrefix(#"{"allowances""#) == true }
         #expect(shown.count == 1)
         for policy in shown {
@@ -83,7 +83,7 @@ struct ReadmeTests {
     }
 
     @Test("What it asks of the demo's events has an answer", arguments: ["state", "explain"])
-    func demoEvents(_ command: String) throws {
+    func demoEvents(command: String) throws {
         let line = try #require(try lines("README.md").first { $0.hasPrefix("Scripts/lifecycle \(command) ") })
         let events = FileManager.default.temporaryDirectory.appendingPathComponent("readme-\(UUID().uuidString).jsonl")
         defer { try? FileManager.default.removeItem(at: events) }

@@ -72,7 +72,7 @@ struct SimulateCommandTests {
             ["chaos", "nothing"], ["chaos", "family", "--provider", "stripe"], ["chaos", "life", "--rounds", "0"],
         ]
     )
-    func usage(_ arguments: [String]) throws {
+    func usage(arguments: [String]) throws {
         let run = try CommandLineRun(arguments)
         #expect(run.status == 64)
         #expect(!run.errors.isEmpty)
@@ -86,7 +86,7 @@ struct SimulateCommandTests {
             (["chaos", "pause", "--provider", "revenuecat", "--store", "app_store"], "revenuecat"),
         ]
     )
-    func absence(_ arguments: [String], at provider: String) throws {
+    func absence(arguments: [String], at provider: String) throws {
         let errors = try CommandLineRun(arguments).errors
         #expect(errors.hasPrefix("Error: \(provider) cannot play pause: subscriptions cannot be paused\n"), "\(errors)")
     }
@@ -115,7 +115,7 @@ struct SimulateCommandTests {
     }
 
     @Test("delivers again until the backend takes it", arguments: CustomerStory.providers)
-    func post(_ provider: Provider) async throws {
+    func post(provider: Provider) async throws {
         let inbox = Inbox(refusing: 2)
         let server = try LoopbackServer(nil) { inbox.answer(&$0) }
         defer { server.stop() }

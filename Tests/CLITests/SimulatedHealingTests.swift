@@ -63,7 +63,7 @@ struct SimulatedHealingTests {
     }
 
     @Test("has in the end what one without losses has", arguments: Self.cases)
-    func losses(_ test: Case) async throws {
+    func losses(test: Case) async throws {
         try await withFolder { folder in
             let story = try #require(CustomerStory.named(test.story))
             let now = Date().timeIntervalSince1970.rounded()
@@ -124,7 +124,7 @@ struct SimulatedHealingTests {
     }
 
     @Test("asks each provider with the file that the simulator writes", arguments: CustomerStory.providers)
-    func files(_ provider: Provider) async throws {
+    func files(provider: Provider) async throws {
         let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() - 20 * 86_400)
         try await withFolder { folder in
             let served = try ServedCommand([
@@ -201,7 +201,7 @@ struct SimulatedHealingTests {
     }
 
     @Test("checks the certificates as the configuration says", arguments: ["off", "soft", "hard", "never"])
-    func revocation(_ policy: String) async throws {
+    func revocation(policy: String) async throws {
         try await withFolder { folder in
             let served = try ServedCommand([
                 "simulate", "initial-purchase", "--provider", "apple", "--serve", "--files", folder.path,
@@ -297,7 +297,7 @@ struct SimulatedHealingTests {
     }
 
     @Test("leaves the lost deliveries out, and says so", arguments: CustomerStory.providers)
-    func lost(_ provider: Provider) throws {
+    func lost(provider: Provider) throws {
         let arrived = Mutex(0)
         let server = try LoopbackServer(nil) { exchange in
             arrived.withLock { $0 += 1 }
@@ -321,7 +321,7 @@ struct SimulatedHealingTests {
         "refuses numbers of notifications that are none",
         arguments: ["", "0", "3-2", "x", "1,", "-", "1-2-3", "99999999999"]
     )
-    func numbers(_ text: String) throws {
+    func numbers(text: String) throws {
         let run = try CommandLineRun(["simulate", "life", "--provider", "apple", "--serve", "--lose", text])
         #expect(run.status == 64)
         #expect(run.errors.contains("--lose"))

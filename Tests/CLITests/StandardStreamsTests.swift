@@ -126,7 +126,7 @@ struct StandardStreamsTests {
     }
 
     @Test("A last line without its end is a line", arguments: ["", "\n", "\r\n"])
-    func lastLine(_ end: String) throws {
+    func lastLine(end: String) throws {
         try withFolder { folder in
             let events = folder.appendingPathComponent("events.jsonl")
             #expect(try CommandLineRun(["demo", "--out", events.path]).status == 0)

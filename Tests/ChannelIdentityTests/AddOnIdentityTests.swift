@@ -21,7 +21,7 @@ struct AddOnIdentityTests {
         ]
     }
 
-    private func step(_ number: Int, _ type: String, _ holding: Holding) -> Step {
+    private func step(_ number: Int, _ type: String, holding: Holding) -> Step {
         let main = holding.resource("ACTIVE")
         let purchase = main.with {
             var voice = main.items[0]
@@ -44,7 +44,7 @@ struct AddOnIdentityTests {
     private func story(_ holding: Holding) -> PlayStory {
         PlayStory(
             name: "add-ons",
-            steps: [step(4, "INITIAL_PURCHASE", holding), step(2, "RENEWAL", holding.renewed())]
+            steps: [step(4, "INITIAL_PURCHASE", holding: holding), step(2, "RENEWAL", holding: holding.renewed())]
         )
     }
 
@@ -140,7 +140,7 @@ struct AddOnIdentityTests {
         arguments: ["alpha", "zeta", "alpha:monthly", "zeta:monthly"],
         configurations
     )
-    func oneItem(_ product: String, addOns: Set<String>) async throws {
+    func oneItem(product: String, addOns: Set<String>) async throws {
         let first = Bundle()
         for bundle in [first, first.renewed()] {
             let base = bundle.base

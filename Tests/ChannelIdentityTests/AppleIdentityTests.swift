@@ -51,7 +51,7 @@ struct AppleIdentityTests {
     }
 
     @Test("history says what the webhook said, in everything but the way it came", arguments: names)
-    func history(_ name: String) throws {
+    func history(name: String) throws {
         for notification in try notifications(name) {
             var fetched = try history(notification)
             let posted = try webhook(notification)
@@ -65,7 +65,7 @@ struct AppleIdentityTests {
     }
 
     @Test("an upload gives the webhook's identity, lineage, transaction and period", arguments: names)
-    func upload(_ name: String) throws {
+    func upload(name: String) throws {
         let notifications = try notifications(name)
         let posted = try notifications.flatMap(webhook)
         let known = Set(posted.map(\.id))
@@ -86,7 +86,7 @@ struct AppleIdentityTests {
     }
 
     @Test("an upload beside its notification adds no fact of another value", arguments: names)
-    func facts(_ name: String) throws {
+    func facts(name: String) throws {
         for notification in try notifications(name) {
             guard let event = try upload(notification).first, let posted = try webhook(notification).first else {
                 continue
@@ -100,7 +100,7 @@ struct AppleIdentityTests {
     }
 
     @Test("in any order, every fact acts once, and one state comes of it", arguments: names)
-    func shuffled(_ name: String) throws {
+    func shuffled(name: String) throws {
         let notifications = try notifications(name)
         let posted = try notifications.flatMap(webhook)
         let uploaded = try notifications.flatMap(upload)
@@ -119,7 +119,7 @@ struct AppleIdentityTests {
     }
 
     @Test("in order, the second channel's statement is known already", arguments: names)
-    func duplicates(_ name: String) throws {
+    func duplicates(name: String) throws {
         var ledger = AccountLedger()
         for notification in try notifications(name) {
             for event in try webhook(notification) { _ = ledger.apply(event) }

@@ -55,7 +55,7 @@ extension NormalizedEvent {
 @Suite("One Play order, two channels")
 struct PlayIdentityTests {
     @Test("what both report has one identity and one order", arguments: PlayStory.subscriptions)
-    func identities(_ story: PlayStory) async throws {
+    func identities(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         for (step, events) in zip(story.steps, channels.steps) {
             let google = events.google.filter(\.isShared)
@@ -74,7 +74,7 @@ struct PlayIdentityTests {
     }
 
     @Test("periods are named alike: product, phase, end and order", arguments: PlayStory.subscriptions)
-    func periods(_ story: PlayStory) async throws {
+    func periods(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         for (step, events) in zip(story.steps, channels.steps) {
             func stated(_ events: [NormalizedEvent]) -> [Fact.Period] {
@@ -95,7 +95,7 @@ struct PlayIdentityTests {
     }
 
     @Test("interleaved, every fact acts once, whichever channel is first", arguments: PlayStory.subscriptions)
-    func interleaved(_ story: PlayStory) async throws {
+    func interleaved(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         // If access had already ended, the end of the period may be reported as an echo.
         var echoes: Set<EventID> = []
@@ -117,7 +117,7 @@ struct PlayIdentityTests {
     }
 
     @Test("an event that arrives on either channel is news, whatever was lost", arguments: PlayStory.subscriptions)
-    func lossy(_ story: PlayStory) async throws {
+    func lossy(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         var echoes: Set<EventID> = []
         for (step, events) in zip(story.steps, channels.steps) where step.isEndEchoed {
@@ -144,7 +144,7 @@ struct PlayIdentityTests {
         "in any order one purchase comes of it, one state, and nothing acts twice",
         arguments: PlayStory.subscriptions
     )
-    func shuffled(_ story: PlayStory) async throws {
+    func shuffled(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         let all = channels.google + channels.relayed
         let expected = Backend(all)
@@ -166,7 +166,7 @@ struct PlayIdentityTests {
         "money that a bank took back acts once, though one channel calls it a refund",
         arguments: [PlayStory.chargedBack, .refunded]
     )
-    func chargeback(_ story: PlayStory) async throws {
+    func chargeback(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         let kinds: Set<LifecycleEvent.Kind> = [.chargeback, .refunded]
         let google = try #require(channels.google.first { kinds.contains($0.kind) })
@@ -194,7 +194,7 @@ struct PlayIdentityTests {
         "a comparison of the two knows the purchase under both its names",
         arguments: [PlayStory.renewals, .chargedBack]
     )
-    func comparison(_ story: PlayStory) async throws {
+    func comparison(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         let comparison = ChannelComparison(channels.google, channels.relayed)
         #expect(comparison.lineagesOnlyFirst.isEmpty)
@@ -211,7 +211,7 @@ struct PlayIdentityTests {
     ]
 
     @Test("both channels decide alike on access at every point of the story", arguments: PlayStory.subscriptions)
-    func accessAsItIsHeard(_ story: PlayStory) async throws {
+    func accessAsItIsHeard(story: PlayStory) async throws {
         let steps = try await PlayChannels(story).steps
         for index in steps.indices {
             let heard = steps[...index]
@@ -239,7 +239,7 @@ struct PlayIdentityTests {
         "looked back on, the channels decide alike on access",
         arguments: PlayStory.subscriptions.filter { $0.name != PlayStory.troubled.name }
     )
-    func accessInRetrospect(_ story: PlayStory) async throws {
+    func accessInRetrospect(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         let google = Backend(channels.google).ledger
         let relayed = Backend(channels.relayed).ledger

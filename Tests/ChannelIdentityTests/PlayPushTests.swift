@@ -62,7 +62,7 @@ private struct Pusher {
 @Suite("One Play notification, pushed and pulled")
 struct PlayPushTests {
     @Test("a push says what a pulled message says", arguments: PlayStory.subscriptions)
-    func pushed(_ story: PlayStory) async throws {
+    func pushed(story: PlayStory) async throws {
         let pusher = try Pusher()
         for hint in story.steps.flatMap(\.hints) {
             let pushed = try await pusher.events(hint)

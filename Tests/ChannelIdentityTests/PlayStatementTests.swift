@@ -85,7 +85,7 @@ extension Statement {
 @Suite("What two channels cannot name alike")
 struct PlayStatementTests {
     @Test("the second statement of what is so already is a duplicate", arguments: Statement.all, [true, false])
-    func duplicates(_ statement: Statement, _ isGoogleFirst: Bool) async throws {
+    func duplicates(statement: Statement, isGoogleFirst: Bool) async throws {
         var ledger = AccountLedger()
         for step in statement.before {
             for hint in step.hints {

@@ -57,8 +57,8 @@ import WireJSON
         ] as [(AcornAdapter.Mistake, Set<AdapterConformance<AcornAdapter>.Check>)]
     )
     func everyMistakeIsFound(
-        _ mistake: AcornAdapter.Mistake,
-        _ checks: Set<AdapterConformance<AcornAdapter>.Check>
+        mistake: AcornAdapter.Mistake,
+        checks: Set<AdapterConformance<AcornAdapter>.Check>
     ) async {
         let findings = await Self.conformance(mistake).findings()
         #expect(Set(findings.map(\.check)) == checks, "\(findings)")

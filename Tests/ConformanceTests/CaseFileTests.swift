@@ -29,7 +29,7 @@ struct CaseFileTests {
             #"{"events":[{"like":"reported","environment":null}]}"#,
         ]
     )
-    func asStated(_ expect: String) async throws {
+    func asStated(expect: String) async throws {
         #expect(try await lines(expect).count == 1)
     }
 
@@ -47,7 +47,7 @@ struct CaseFileTests {
             #"{"reject":"malformed"}"#,
         ]
     )
-    func otherwise(_ expect: String) async {
+    func otherwise(expect: String) async {
         await #expect(throws: VectorError.self) { try await lines(expect) }
     }
 
@@ -58,7 +58,7 @@ struct CaseFileTests {
             #""like":"ping","set":{"/x/1":1}"#, #""like":"ping","set":{"/id/x":1}"#, #""like":"ping","remove":[""]"#,
         ]
     )
-    func noDelivery(_ members: String) async {
+    func noDelivery(members: String) async {
         await #expect(throws: VectorError.self) { try await lines(#"{"events":[{"kind":"notice"}]}"#, case: members) }
     }
 
@@ -73,7 +73,7 @@ struct CaseFileTests {
             (#""like":"ping","set":{"/x/0":{"base64":"a{"},"/y~1z":2}"#, #""x":["YXs="],"y/z":2"#),
         ]
     )
-    func values(_ members: String, _ written: String) async throws {
+    func values(members: String, written: String) async throws {
         let line = try #require(try await lines(#"{"events":[{"kind":"notice"}]}"#, case: members).first)
         let vector = try Vector(line: Array(line.utf8)[...])
         #expect(String(decoding: vector.body, as: UTF8.self).hasSuffix("\(written)}"))

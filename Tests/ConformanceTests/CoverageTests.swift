@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct CoverageTests {
     @Test(arguments: Provider.adapted)
-    func nothingIsUnexplainedAndThePageIsCurrent(_ provider: Provider) async throws {
+    func nothingIsUnexplainedAndThePageIsCurrent(provider: Provider) async throws {
         let coverage = try await Coverage(provider, vectors: Corpus.vectors)
         #expect(coverage.unexplained == [])
         let page = try Repository.text("docs/coverage.md")
@@ -36,7 +36,7 @@ import Testing
             (.stripe, "Sources/Stripe/Mapping/Rows.swift", #""((?:[a-z0-9_]+\.)+[a-z_]+|ping)""#),
         ] as [(Provider, String, String)]
     )
-    func everyKnownTypeIsListed(_ provider: Provider, _ path: String, _ pattern: String) throws {
+    func everyKnownTypeIsListed(provider: Provider, path: String, pattern: String) throws {
         let listed = Set(
             DocumentedCase.all(provider).flatMap { documented -> [String] in
                 let type = documented.native.type

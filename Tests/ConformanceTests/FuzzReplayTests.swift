@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: FuzzTarget.allCases)
-    func regressions(_ target: FuzzTarget) throws {
+    func regressions(target: FuzzTarget) throws {
         let inputs = try Self.inputs(target)
         #expect(inputs.count >= 3, "nothing to replay")
         for input in inputs {
@@ -27,7 +27,7 @@ import Testing
 
     /// A promise is worth something only if a breach would show: seeds get past refusals, where they should.
     @Test(arguments: FuzzTarget.allCases)
-    func seeds(_ target: FuzzTarget) throws {
+    func seeds(target: FuzzTarget) throws {
         let all = target.seeds()
         #expect(all.count >= 10)
         // Targets of thousands take minutes without optimisation.

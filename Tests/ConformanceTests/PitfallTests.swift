@@ -31,7 +31,7 @@ import Testing
             "stripe/signature/wrong-code",
         ]
     )
-    func nothingUnproven(_ id: String) async throws {
+    func nothingUnproven(id: String) async throws {
         let outcome = try await outcome(id)
         #expect([400, 401].contains(outcome.answer))
         #expect(throws: DeliveryError.self) { try outcome.result.get() }
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test("G1: fewer than three certificates are refused", arguments: ["none", "one", "two", "nulls", "absent"])
-    func shortChains(_ name: String) async throws {
+    func shortChains(name: String) async throws {
         #expect(try await error("apple/x5c/\(name)").code == .untrusted)
     }
 
@@ -132,7 +132,7 @@ import Testing
         "G2: a JWS has three segments, and what kind of data it holds is known from where it came, not from its text",
         arguments: ["apple/jws/one-segment", "apple/jws/two-segments", "apple/jws/dots"]
     )
-    func segments(_ id: String) async throws {
+    func segments(id: String) async throws {
         #expect(try await error(id).code == .malformed)
         let simulator = try AppleSimulator(seed: "pitfalls")
         let adapter = try adapter(trusting: simulator)
@@ -160,7 +160,7 @@ import Testing
             "apple/identity/app-apple-id-other", "apple/identity/environment-Sandbox",
         ]
     )
-    func purposeAndDestination(_ id: String) async throws {
+    func purposeAndDestination(id: String) async throws {
         #expect([.untrusted, .misdirected, .unauthenticated].contains(try await error(id).code))
     }
 
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test("U2: neither a delivery nor an error shows a credential or a body", arguments: ["stripe", "revenuecat"])
-    func nothingToLog(_ provider: String) async throws {
+    func nothingToLog(provider: String) async throws {
         let refused = Corpus.vectors.filter { $0.provider.rawValue == provider && $0.expect == .reject }
         #expect(refused.count > 50)
         for vector in refused {
@@ -210,7 +210,7 @@ import Testing
             ("stripe/signature/no-header", .unauthenticated), ("stripe/signature/age-300001-ms", .stale),
         ] as [(String, DeliveryError.Code)]
     )
-    func malformedHeaders(_ id: String, _ code: DeliveryError.Code) async throws {
+    func malformedHeaders(id: String, code: DeliveryError.Code) async throws {
         #expect(try await error(id).code == code)
     }
 }

@@ -42,7 +42,7 @@ import WireJSON
         "Every event of every vector, and every state that comes of one, is written as documented",
         arguments: providers
     )
-    func documented(_ provider: Provider) async throws {
+    func documented(provider: Provider) async throws {
         let (event, state) = (try schema("docs/event-schema.json"), try schema("docs/state-schema.json"))
         let definitions = try #require(
             JSONSerialization.jsonObject(with: Data(try Repository.text("docs/event-schema.json").utf8))

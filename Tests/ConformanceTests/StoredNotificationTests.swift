@@ -41,7 +41,7 @@ struct StoredNotificationTests {
     }()
 
     @Test("Damaged: a decoding error, as of any other type", arguments: damaged)
-    func decodingErrors(_ damaged: Damaged) {
+    func decodingErrors(damaged: Damaged) {
         #expect(throws: DecodingError.self) {
             _ = try JSONDecoder().decode(damaged.type, from: Data(damaged.stored.utf8))
         }

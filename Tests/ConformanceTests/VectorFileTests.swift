@@ -13,7 +13,7 @@ struct VectorFileTests {
     static let providers = Provider.adapted
 
     @Test("the committed files are what the cases make, line by line", arguments: providers)
-    func generated(_ provider: Provider) async throws {
+    func generated(provider: Provider) async throws {
         let made = try await VectorFiles.all(of: provider)
         let paths = try CommittedVectors.paths(of: provider)
         #expect(made.map(\.path).sorted() == paths)
@@ -29,7 +29,7 @@ struct VectorFileTests {
     }
 
     @Test("every committed case comes to what its line expects", .enabled(if: isLong), arguments: providers)
-    func expected(_ provider: Provider) async throws {
+    func expected(provider: Provider) async throws {
         for path in try CommittedVectors.paths(of: provider) {
             for vector in try CommittedVectors.vectors(path) {
                 let outcome = await VectorRunner.run(vector)
@@ -52,7 +52,7 @@ struct VectorFileTests {
 
     /// Vectors of other people have each line written out.
     @Test("a line that says everything itself is the same case", arguments: providers)
-    func inline(_ provider: Provider) async throws {
+    func inline(provider: Provider) async throws {
         for path in try CommittedVectors.paths(of: provider) {
             let lines = try CommittedVectors.text(path).split(separator: "\n").map { Array($0.utf8)[...] }
             let first = try #require(lines.first)
@@ -123,7 +123,7 @@ struct VectorFileTests {
             #"{"shared":[]}"#,
         ]
     )
-    func unknown(_ line: String) {
+    func unknown(line: String) {
         var reader = VectorReader()
         #expect(throws: VectorError.self) { try reader.read(Array(line.utf8)[...]) }
     }

@@ -87,7 +87,7 @@ import Testing
             "&lt;b&gt;", "a\u{0}b\u{7}", "\u{202E}gpj.exe", "</style><script>1</script>", "]]><!--",
         ]
     )
-    func hostile(_ text: String) {
+    func hostile(text: String) {
         let report = CustomerReportPage(
             Self.life(product: ProductID(text)),
             at: Self.start.addingTimeInterval(Self.day)

@@ -29,7 +29,6 @@ enum DeliveryFuzzing {
         let scalars = Set(entries.flatMap { $0.1.texts.flatMap { $0.scalars.filter { $0.count <= 40 } } })
         return scalars.sorted { $0.lexicographicallyPrecedes($1) }
     }
-    private static let receivers = Mutex<[Int: any ConfiguredReceiver]>([:])
 
     static func run(_ input: [UInt8], _ meter: inout Meter) throws(Violation) -> Outcome {
         let end = input.firstIndex(of: UInt8(ascii: "\n")) ?? input.endIndex
@@ -38,26 +37,26 @@ enum DeliveryFuzzing {
             byID[String(decoding: name, as: UTF8.self)] ?? name.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
             % vectors.count
         let rest = input[end...].dropFirst()
-        let vector = vectors[index]
-        var genuine = SignedDelivery(vector)
+        let subject = Subject(index: index, vector: vectors[index])
+        var genuine = SignedDelivery(subject.vector)
         guard rest.first ?? 0 == 0 else {
-            return try alter(genuine.delivery(), vector, index, rest.dropFirst(), &meter)
+            return try subject.alter(genuine.delivery(), by: rest.dropFirst(), meter: &meter)
         }
         let edits = JSONEdit.list(rest.dropFirst())
         for edit in edits where !genuine.texts.isEmpty {
-            edit.apply(to: &genuine.texts[edit.part % genuine.texts.count], words: words[vector.provider] ?? [])
+            edit.apply(to: &genuine.texts[edit.part % genuine.texts.count], words: words[subject.vector.provider] ?? [])
         }
-        let results = try receive(genuine.delivery(), genuine.http, vector, index, &meter)
+        let results = try subject.receive(genuine.delivery(), answers: genuine.http, meter: &meter)
         guard case .success(let normalization) = results else {
             if case .failure(let error) = results {
                 try promise(!edits.isEmpty, "a genuine delivery is refused: \(error)")
                 // When Apple signed decides by which certificates it may have, and the date is one of the edits. So is the app: what
                 // Apple signs for another one, or for none that can be read, is nothing that it sent us.
                 let isOfAnother =
-                    vector.provider == .apple
+                    subject.vector.provider == .apple
                     && [.untrusted, .stale, .misdirected, .malformed].contains(error.code)
                 // Nothing proves what an app uploads of Google Play's, or what Stripe is asked about.
-                let isUpload = ["upload", "question"].contains(kind(vector))
+                let isUpload = ["upload", "question"].contains(subject.kind)
                 try promise(
                     error.isAuthentic != isUpload || error.code == .unavailable || isOfAnother,
                     "a signed delivery counts as forged: \(error)"
@@ -69,24 +68,36 @@ enum DeliveryFuzzing {
         return .accepted
     }
 
-    private static func kind(_ vector: Vector) -> String? {
-        try? ObjectReader(vector.config).optionalString("kind")
+    static func seeds() -> [[UInt8]] {
+        vectors.enumerated().flatMap { index, vector -> [[UInt8]] in
+            let name = Array("\(vector.id)\n".utf8)
+            let place = UInt8(truncatingIfNeeded: index &* 37)
+            return [
+                name + [0],
+                name + [0, UInt8(index % 3), UInt8(index % 8), 0, place, 0, UInt8(truncatingIfNeeded: index)],
+                name + [1, 0, place, place, 1],
+            ]
+        }
     }
+}
+
+/// A vector by its place in the list, under which its receiver is kept.
+private struct Subject {
+    private static let receivers = Mutex<[Int: any ConfiguredReceiver]>([:])
+
+    let index: Int
+    let vector: Vector
+
+    var kind: String? { try? ObjectReader(vector.config).optionalString("kind") }
 
     /// Changes one octet of the proven part, without signing again.
-    private static func alter(
-        _ delivery: Delivery,
-        _ vector: Vector,
-        _ index: Int,
-        _ input: ArraySlice<UInt8>,
-        _ meter: inout Meter
-    ) throws(Violation) -> Outcome {
+    func alter(_ delivery: Delivery, by input: ArraySlice<UInt8>, meter: inout Meter) throws(Violation) -> Outcome {
         let octets = Array(input.prefix(5)) + [0, 0, 0, 0, 0]
         let place = Int(octets[0]) << 16 | Int(octets[1]) << 8 | Int(octets[2])
         let change = octets[3] == 0 ? 1 : octets[3]
         var altered = delivery
         // The connection proves a pulled message, and nothing proves an upload: there is no proof to alter.
-        guard !["pull", "upload"].contains(kind(vector)) else { return .refused }
+        guard !["pull", "upload"].contains(kind) else { return .refused }
         if SignedDelivery.coversBody(vector) {
             guard !delivery.body.isEmpty else { return .refused }
             altered.body[place % delivery.body.count] ^= change
@@ -104,7 +115,7 @@ enum DeliveryFuzzing {
             else { return .refused }
             altered.headers = ["Authorization": text]
         }
-        let result = try receive(altered, vector.http, vector, index, &meter)
+        let result = try receive(altered, answers: vector.http, meter: &meter)
         guard case .failure(let error) = result else {
             throw Violation("a delivery with one octet changed is accepted")
         }
@@ -112,15 +123,12 @@ enum DeliveryFuzzing {
         return .refused
     }
 
-    private static func receive(
+    func receive(
         _ delivery: Delivery,
-        _ http: [RecordedAnswer]?,
-        _ vector: Vector,
-        _ index: Int,
-        _ meter: inout Meter
+        answers: [RecordedAnswer]?,
+        meter: inout Meter
     ) throws(Violation) -> Result<Normalization, DeliveryError> {
-        let receiver = try sound("no receiver") { () -> any ConfiguredReceiver in try Self.receiver(vector, index, http)
-        }
+        let receiver = try sound("no receiver") { () -> any ConfiguredReceiver in try self.receiver(answers: answers) }
         let results = [0, 1].map { _ -> Result<Normalization, DeliveryError> in
             meter {
                 CallingThread.result { () throws(DeliveryError) -> Normalization in
@@ -136,29 +144,15 @@ enum DeliveryFuzzing {
     }
 
     /// Kept where nothing that an input changes goes into it.
-    private static func receiver(_ vector: Vector, _ index: Int, _ http: [RecordedAnswer]?) throws
-        -> any ConfiguredReceiver
-    {
-        if http == nil, let kept = receivers.withLock({ $0[index] }) { return kept }
+    private func receiver(answers: [RecordedAnswer]?) throws -> any ConfiguredReceiver {
+        if answers == nil, let kept = Self.receivers.withLock({ $0[index] }) { return kept }
         let receiver = try Receivers.receiver(
             for: vector.provider,
             config: vector.config,
-            answers: http.map(RecordedTransport.init)
+            answers: answers.map(RecordedTransport.init)
         )
-        if http == nil { receivers.withLock { $0[index] = receiver } }
+        if answers == nil { Self.receivers.withLock { $0[index] = receiver } }
         return receiver
-    }
-
-    static func seeds() -> [[UInt8]] {
-        vectors.enumerated().flatMap { index, vector -> [[UInt8]] in
-            let name = Array("\(vector.id)\n".utf8)
-            let place = UInt8(truncatingIfNeeded: index &* 37)
-            return [
-                name + [0],
-                name + [0, UInt8(index % 3), UInt8(index % 8), 0, place, 0, UInt8(truncatingIfNeeded: index)],
-                name + [1, 0, place, place, 1],
-            ]
-        }
     }
 }
 

@@ -17,7 +17,7 @@ enum JSONFuzzing {
         try promise((document != nil) == ReferenceGrammar.accepts(input), "reader and grammar disagree")
         guard let document else { return .refused }
         do {
-            try meter { try readAll(document.root, input.indices, input) }
+            try meter { try readAll(document.root, in: input.indices, of: input) }
         } catch let violation as Violation {
             throw violation
         } catch {
@@ -26,7 +26,7 @@ enum JSONFuzzing {
         return .accepted
     }
 
-    private static func readAll(_ value: JSONValue, _ range: Range<Int>, _ bytes: [UInt8]) throws {
+    private static func readAll(_ value: JSONValue, in range: Range<Int>, of bytes: [UInt8]) throws {
         let raw = value.rawBytes
         try promise(range.lowerBound <= raw.startIndex && raw.endIndex <= range.upperBound, "a value lies outside")
         switch value.kind {
@@ -46,13 +46,13 @@ enum JSONFuzzing {
         case .array:
             let elements = Array(try value.array())
             try promise(try elements.count == value.array().count, "an array has another count")
-            for element in elements { try readAll(element, raw.indices, bytes) }
+            for element in elements { try readAll(element, in: raw.indices, of: bytes) }
         case .object:
             let object = try value.object()
             var count = 0
             for (_, member) in object.members {
                 count += 1
-                try readAll(member, raw.indices, bytes)
+                try readAll(member, in: raw.indices, of: bytes)
             }
             try promise(count == object.count, "an object has another count")
             if let (name, member) = object.members.first(where: { _ in true }) {

@@ -81,7 +81,7 @@ struct ContinuedItemTests {
             new,
             token: Vectors.oldToken,
             at: Self.start + 5 * Self.day,
-            others: [Play.found(.subscription, Vectors.token, bought.json)]
+            others: [Play.found(.subscription, for: Vectors.token, bought.json)]
         )
         var old = Vectors.purchase("EXPIRED", kept).with {
             $0.items[0].expiry = Self.start + 5 * Self.day; $0.items[0].isRenewing = false
@@ -104,7 +104,7 @@ struct ContinuedItemTests {
             others: [
                 isForgotten
                     ? .init(.subscription, about: Vectors.token, PlayAnswer(.gone, status: 410))
-                    : Play.found(.subscription, Vectors.token, old.json)
+                    : Play.found(.subscription, for: Vectors.token, old.json)
             ]
         )
         var ledger = Self.ledger([first])
@@ -141,7 +141,7 @@ struct ContinuedItemTests {
                 new,
                 token: Vectors.oldToken,
                 at: changed + 1000,
-                others: [Play.found(.subscription, Vectors.token, old.json)]
+                others: [Play.found(.subscription, for: Vectors.token, old.json)]
             ).events,
             try Play.map(13, old, at: changed + 2500).events,
         ]
@@ -208,7 +208,7 @@ struct ContinuedItemTests {
                 Self.item($0, order: Self.nextOrder + "..0", expiry: end + 30 * Self.day)
             }
         }
-        let others = [Play.found(.subscription, Vectors.token, old.json)]
+        let others = [Play.found(.subscription, for: Vectors.token, old.json)]
         let chapters = [
             try Play.map(4, Vectors.purchase("ACTIVE", plan).with { $0.start = Self.start }, at: Self.start),
             try Play.map(4, new, token: Vectors.oldToken, at: changed, others: others),
@@ -272,7 +272,7 @@ struct ContinuedItemTests {
                 },
             ]
         }
-        let others = [Play.found(.subscription, Vectors.token, old.json)]
+        let others = [Play.found(.subscription, for: Vectors.token, old.json)]
         let chapters = [
             try Play.map(4, Vectors.purchase("ACTIVE", left).with { $0.start = Self.start }, at: Self.start),
             try Play.map(4, new, token: Vectors.oldToken, at: changed, others: others),
@@ -313,7 +313,7 @@ struct ContinuedItemTests {
             if day > 60 { $0.items[0].extra["itemReplacement"] = nil }
             $0.extra["canceledStateContext"] = Vectors.canceled("userInitiated")
         }
-        let others = [Play.found(.subscription, Vectors.token, Self.replaced(left, at: changed).json)]
+        let others = [Play.found(.subscription, for: Vectors.token, Self.replaced(left, at: changed).json)]
         // Later, only the order says when its period began.
         let orders = day > 60 ? [Self.order(Self.nextOrder, of: "basic", from: end)] : []
         let chapters = [
@@ -339,7 +339,7 @@ struct ContinuedItemTests {
         }
         canceled.linked = Vectors.token
         let left = Self.item("premium", order: Vectors.order, expiry: changed)
-        let others = [Play.found(.subscription, Vectors.token, Self.replaced(left, at: changed).json)]
+        let others = [Play.found(.subscription, for: Vectors.token, Self.replaced(left, at: changed).json)]
         let heard = try Play.map(3, canceled, token: Vectors.oldToken, at: Self.start + 100 * Self.day, others: others)
         let (ledger, _) = Self.heard([heard])
         let policy = CreditPolicy(["basic": .init(credits: 200)])
@@ -350,7 +350,7 @@ struct ContinuedItemTests {
     private static func order(_ id: String, of product: String, from start: Int64) -> GoogleResolution.Lookup {
         Play.found(
             .order,
-            id,
+            for: id,
             """
             {"orderId":"\(id)","state":"PROCESSED","lineItems":[{"productId":"\(product)","subscriptionDetails":\
             {"servicePeriodStartTime":\(Vectors.JSON.time(start))}}]}

@@ -79,7 +79,7 @@ final class Emulator: Sendable {
     func request(
         _ method: HTTPTransportRequest.Method,
         _ path: [HTTPSURL.PathSegment],
-        _ body: String
+        body: String
     ) async throws {
         let url = try HTTPSURL.emulator(host: "127.0.0.1", port: port, path: ["v1", "projects", "project-one"] + path)
         let request = try HTTPTransportRequest(
@@ -94,14 +94,14 @@ final class Emulator: Sendable {
     }
 
     func createTopic() async throws {
-        try await request(.put, ["topics", "play"], "{}")
+        try await request(.put, ["topics", "play"], body: "{}")
     }
 
     func createSubscription(_ members: String) async throws {
         try await request(
             .put,
             ["subscriptions", "play-events"],
-            #"{"topic":"projects/project-one/topics/play","ackDeadlineSeconds":10\#(members)}"#
+            body: #"{"topic":"projects/project-one/topics/play","ackDeadlineSeconds":10\#(members)}"#
         )
     }
 
@@ -112,7 +112,7 @@ final class Emulator: Sendable {
         try await request(
             .post,
             ["topics", .init("play", verb: "publish")],
-            "{\"messages\":[\(messages.joined(separator: ","))]}"
+            body: "{\"messages\":[\(messages.joined(separator: ","))]}"
         )
     }
 }
@@ -234,7 +234,7 @@ struct EmulatorTests {
 
     /// The emulator signs no tokens, so the endpoint adds what Google would send; the bodies are the emulator's.
     @Test(arguments: [false, true])
-    func takesPushes(_ isUnwrapped: Bool) async throws {
+    func takesPushes(isUnwrapped: Bool) async throws {
         let adapter = try Google.adapter()
         let token = try Google.token()
         let log = PushLog()

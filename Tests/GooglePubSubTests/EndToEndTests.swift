@@ -154,7 +154,7 @@ struct EndToEndTests {
 
     /// Whatever happens, it is our trouble and not an expiry.
     @Test(arguments: troubles)
-    func trouble(_ trouble: Trouble) async throws {
+    func trouble(trouble: Trouble) async throws {
         let google = try LoopbackGoogle(play: trouble.play)
         defer { google.server.stop() }
         let adapter = try google.adapter()
@@ -172,7 +172,7 @@ struct EndToEndTests {
     }
 
     @Test(arguments: LoopbackServer.Hostility.all(redirectingTo: (try? trap.get().port) ?? 1))
-    func hostility(_ hostility: LoopbackServer.Hostility) async throws {
+    func hostility(hostility: LoopbackServer.Hostility) async throws {
         let google = try LoopbackGoogle(play: hostility.play)
         defer { google.server.stop() }
         let adapter = try google.adapter(deadline: .seconds(2))
@@ -188,7 +188,7 @@ struct EndToEndTests {
     }
 
     @Test(arguments: ["name", "authority", "expired"])
-    func distrustedServersAreOurTrouble(_ flaw: String) async throws {
+    func distrustedServersAreOurTrouble(flaw: String) async throws {
         let identity =
             switch flaw {
             case "name": try LoopbackGoogle.authority.get().issue("DNS:google.test")
@@ -207,7 +207,7 @@ struct EndToEndTests {
 
     /// The one exception from https reaches the loopback interface and nothing else.
     @Test(arguments: ["example.com", "127.evil.com1", "10.0.0.1", "localhost.evil.com", "0.0.0.0", "128.0.0.1"])
-    func emulatorsAreOnThisHost(_ host: String) {
+    func emulatorsAreOnThisHost(host: String) {
         #expect(throws: HTTPTransportError.self) { try HTTPSURL.emulator(host: host, port: 8085) }
     }
 

@@ -45,7 +45,7 @@ struct ExpectationTests {
             (.itemsChanged, ["PENDING", "PENDING_PURCHASE_CANCELED"]), (99, []),
         ] as [(SubscriptionNotificationType, Set<String>)]
     )
-    func states(_ type: SubscriptionNotificationType, _ before: Set<String>) {
+    func states(type: SubscriptionNotificationType, before: Set<String>) {
         for state in Self.states {
             let isMet = Expectation.subscription(type).isMet(by: subscription(state), at: Self.time)
             #expect(isMet == !before.contains(state), "\(state)")
@@ -66,7 +66,7 @@ struct ExpectationTests {
             (.cancellationScheduled, "ACTIVE", ending, true),
         ] as [(SubscriptionNotificationType, String, String, Bool)]
     )
-    func items(_ type: SubscriptionNotificationType, _ state: String, _ items: String, _ isShown: Bool) {
+    func items(type: SubscriptionNotificationType, state: String, items: String, isShown: Bool) {
         #expect(Expectation.subscription(type).isMet(by: subscription(state, items), at: Self.time) == isShown)
     }
 
@@ -86,7 +86,7 @@ struct ExpectationTests {
             (.purchased, ["PENDING"]), (.canceled, ["PURCHASED"]), (3, []),
         ] as [(OneTimeProductNotificationType, Set<String>)]
     )
-    func product(_ type: OneTimeProductNotificationType, _ before: Set<String>) {
+    func product(type: OneTimeProductNotificationType, before: Set<String>) {
         for state in ["PURCHASED", "CANCELLED", "PENDING"] {
             let isMet = Expectation.oneTimeProduct(type).isMet(by: product(state, ""), at: Self.time)
             #expect(isMet == !before.contains(state), "\(state)")
@@ -98,7 +98,7 @@ struct ExpectationTests {
         (#""quantity":3,"refundableQuantity":0"#, true, true), (#""quantity":3"#, true, true),
         (#""refundableQuantity":1"#, false, false), (#""refundableQuantity":0"#, true, true),
     ])
-    func voidedProduct(_ offer: String, _ showsAll: Bool, _ showsSome: Bool) {
+    func voidedProduct(offer: String, showsAll: Bool, showsSome: Bool) {
         for (type, isShown) in [(.full, showsAll), (.quantityBasedPartial, showsSome), (nil, showsSome)]
             as [(DeveloperNotification.RefundType?, Bool)]
         {
@@ -115,7 +115,7 @@ struct ExpectationTests {
         (#""state":"PROCESSED","orderHistory":{"refundEvent":{}}"#, true),
         (#""state":"PROCESSED","orderHistory":{"partialRefundEvents":[{}]}"#, true), (#""state":"REFUNDED""#, true),
     ])
-    func voidedOrder(_ members: String, _ isShown: Bool) {
+    func voidedOrder(members: String, isShown: Bool) {
         #expect(Expectation.voidedOrder.isMet(by: found(#"{"orderId":"GPA.1",\#(members)}"#), at: Self.time) == isShown)
     }
 
@@ -127,7 +127,7 @@ struct ExpectationTests {
 
     /// An order is older than its refund; a purchase may be newer than what a server knows.
     @Test(arguments: all)
-    func whatWaitingDoesNotChangeCounts(_ expectation: Expectation) {
+    func whatWaitingDoesNotChangeCounts(expectation: Expectation) {
         for outcome in [PlayAnswer.Outcome.gone, .invalid, .denied, .unavailable] {
             #expect(expectation.isMet(by: PlayAnswer(outcome, status: 0), at: Self.time))
         }

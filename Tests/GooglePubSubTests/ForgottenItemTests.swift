@@ -39,7 +39,7 @@ struct ForgottenItemTests {
         arguments: Word.allCases,
         [[], ["audio"], ["premium"]] as [Set<String>]
     )
-    func ends(_ word: Word, addOns: Set<String>) throws {
+    func ends(word: Word, addOns: Set<String>) throws {
         let end = Vectors.event + 30 * Vectors.day
         let purchase = Vectors.purchase("ACTIVE").with {
             $0.items = ["premium", "audio"].map { product in
@@ -47,7 +47,7 @@ struct ForgottenItemTests {
             }
         }
         let bought = try ResolutionMapping(
-            resolved: Play.resolved(Vectors.hint(4), [Play.found(.subscription, Vectors.token, purchase.json)]),
+            resolved: Play.resolved(Vectors.hint(4), [Play.found(.subscription, for: Vectors.token, purchase.json)]),
             addOns: addOns
         ).normalization
         let time = Vectors.event + Vectors.day

@@ -51,7 +51,9 @@ enum Google {
         return String(decoding: token, as: UTF8.self)
     }
 
-    static func jwk(_ id: String, _ key: SigningKey, _ more: String = #""use":"sig","alg":"RS256""#) throws -> String {
+    static func jwk(_ id: String, _ key: SigningKey, members more: String = #""use":"sig","alg":"RS256""#) throws
+        -> String
+    {
         let (modulus, exponent) = try key.modulusAndExponent()
         return #"{"kty":"RSA","kid":"\#(id)","n":"\#(base64URL(modulus))","e":"\#(base64URL(exponent))",\#(more)}"#
     }

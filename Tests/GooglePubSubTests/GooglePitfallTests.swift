@@ -127,7 +127,7 @@ struct GooglePitfallTests {
         "O6: a look-up that fails gives no access, and least of all one without end",
         arguments: [400, 401, 404, 500]
     )
-    func failedLookups(_ status: Int) async throws {
+    func failedLookups(status: Int) async throws {
         for number in [1, 2, 4] {
             on(Self.token, "{}", status: status)
             switch try await outcome(Vectors.hint(number)) {
@@ -189,7 +189,7 @@ struct GooglePitfallTests {
             ("systemInitiated", .billing), ("userInitiated", .customer),
         ]
     )
-    func reasons(_ by: String, _ reason: LifecycleEvent.Expired.Reason) async throws {
+    func reasons(by: String, reason: LifecycleEvent.Expired.Reason) async throws {
         let purchase = Vectors.purchase("EXPIRED").with { $0.extra["canceledStateContext"] = Vectors.canceled(by) }
         let events = try await events(13, purchase)
         #expect(events.map(\.event) == [.expired(.init(reason: reason))])
@@ -242,7 +242,7 @@ struct GooglePitfallTests {
     }
 
     @Test("O21, L2: every number is kept, known or not", arguments: Array(0...30) + [Int.max, -1])
-    func nothingIsDropped(_ number: Int) async throws {
+    func nothingIsDropped(number: Int) async throws {
         on(Self.token, Vectors.purchase("CANCELED").json)
         let outcome = try await outcome(Vectors.hint(number))
         #expect(try !outcome.get().statements.isEmpty)
@@ -349,7 +349,7 @@ struct GooglePitfallTests {
         "D4: holds, pauses and revocations take access",
         arguments: [(5, "ON_HOLD"), (10, "PAUSED"), (12, "EXPIRED"), (13, "EXPIRED")]
     )
-    func whatTakesAccess(_ number: Int, _ state: String) async throws {
+    func whatTakesAccess(number: Int, state: String) async throws {
         // A revocation comes in the middle of a period, the others at its end.
         let later = Vectors.event + Vectors.hour
         let end = number == 12 ? Vectors.event + 30 * Vectors.day : later - Vectors.second
@@ -407,7 +407,7 @@ struct GooglePitfallTests {
     }
 
     @Test("C3: a state that is not known gives no access, and takes none", arguments: ["GRACE_PERIOD", "", "GIFTED"])
-    func unknownStates(_ state: String) async throws {
+    func unknownStates(state: String) async throws {
         let renewed = try await events(2, Vectors.purchase("ACTIVE"))
         let unknown = try await events(2, Vectors.purchase(state), at: Vectors.event + 1000)
         #expect(unknown.map(\.kind) == [.unmapped])

@@ -33,7 +33,7 @@ struct ItemRevocationTests {
         arguments: [0, 1],
         [(isRenewed: true, isCanceled: false), (true, true), (false, false)]
     )
-    func revoked(_ index: Int, _ purchase: (isRenewed: Bool, isCanceled: Bool)) throws {
+    func revoked(index: Int, purchase: (isRenewed: Bool, isCanceled: Bool)) throws {
         let order = Vectors.order + (purchase.isRenewed ? "..0" : "")
         let items = ["premium", "voice"].map { Self.item($0, order, until: 30) }
         var remaining = items

@@ -13,7 +13,7 @@ import Testing
         #"{"keys":[{"kid":"a","kty":"RSA","n":7,"e":"AQAB"}]}"#,
         #"{"keys":[{"kid":"a","kty":"oct","k":"AAAA","alg":"HS256"}]}"#, "{\"keys\":[]} ", "\u{FEFF}{\"keys\":[]}",
     ])
-    func refusesWhatIsNoSet(_ text: String) {
+    func refusesWhatIsNoSet(text: String) {
         #expect(throws: DeliveryError.self) { try JSONWebKeySet(Array(text.utf8)) }
         #expect(throws: ConfigurationError.self) { try StaticKeySource(json: Array(text.utf8)) }
     }
@@ -46,8 +46,8 @@ import Testing
         ("symmetric", #""alg":"HS256""#),
         ("operations", #""key_ops":["encrypt"]"#), ("case", #""alg":"rs256""#),
     ])
-    func leavesOutKeysForSomethingElse(_ name: String, _ members: String) throws {
-        let other = try Google.jwk("other", Google.keys.get().foreign, members)
+    func leavesOutKeysForSomethingElse(name: String, members: String) throws {
+        let other = try Google.jwk("other", Google.keys.get().foreign, members: members)
         let set = try JSONWebKeySet(Array("{\"keys\":[\(other),\(Self.good.get())]}".utf8))
         #expect(set.keys.map(\.id) == ["good"])
         #expect(set.key("other") == nil)
@@ -55,7 +55,7 @@ import Testing
 
     /// No token can name them, and there may be several.
     @Test(arguments: ["", #""kid":"","#, #""kid":null,"#])
-    func leavesOutKeysWithoutAnID(_ member: String) throws {
+    func leavesOutKeysWithoutAnID(member: String) throws {
         let good = try Self.good.get()
         let nameless = good.replacing(#""kid":"good","#, with: member)
         #expect(nameless != good)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func keysWithoutUseAreForSignatures() throws {
-        let key = try Google.jwk("plain", Google.keys.get().current, #""key_ops":["verify"],"x":1"#)
+        let key = try Google.jwk("plain", Google.keys.get().current, members: #""key_ops":["verify"],"x":1"#)
         let source = try StaticKeySource(json: Array("{\"keys\":[\(key)]}".utf8))
         #expect(try source.key("plain").id == "plain")
         #expect(throws: DeliveryError.self) { try source.key("plai") }

@@ -47,7 +47,7 @@ struct LostPurchaseCreditTests {
                 bought.append(statement)
                 let replaced = Known.replaced(purchase, at: time + share)
                 rest.append(try Play.map(13, replaced, token: token, at: time + share + 2500, others: others))
-                others.insert(Play.found(.subscription, token, replaced.json), at: 0)
+                others.insert(Play.found(.subscription, for: token, replaced.json), at: 0)
             }
         }
         return (bought, rest)
@@ -70,7 +70,7 @@ struct LostPurchaseCreditTests {
         ] as [(String, [Int64])],
         [-1000, 1000] as [Int64]
     )
-    func lost(_ mode: (name: String, credits: [Int64]), _ offset: Int64) throws {
+    func lost(mode: (name: String, credits: [Int64]), offset: Int64) throws {
         let (bought, rest) = try life(["basic", "pro"], mode.name, offset: offset)
         let known = credits(bought + rest)
         if offset < 0 { #expect(known == mode.credits) }
@@ -87,7 +87,7 @@ struct LostPurchaseCreditTests {
         "the paid end of each is that of the last, where the changes follow each other",
         arguments: [-1000, 1000] as [Int64]
     )
-    func lostInARow(_ offset: Int64) throws {
+    func lostInARow(offset: Int64) throws {
         let (bought, rest) = try life(["basic", "pro", "max"], "CHARGE_PRORATED_PRICE", offset: offset)
         let last = try #require(rest.first)
         let known = credits(bought + rest)

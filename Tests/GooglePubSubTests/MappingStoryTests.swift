@@ -114,7 +114,7 @@ struct MappingStoryTests {
     }
 
     @Test("any order of arrival, and any repetition, gives one state", arguments: 0..<40)
-    func arrivalOrder(_ seed: Int) throws {
+    func arrivalOrder(seed: Int) throws {
         let expected = try Self.ledger(Self.life).0
         var random = SplitMix(state: UInt64(seed) &+ 1)
         var chapters = Self.life + Self.life.filter { _ in Bool.random(using: &random) }
@@ -150,7 +150,7 @@ struct MappingStoryTests {
         "a change of plan is one lineage, whatever arrives first, and never churn",
         arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]]
     )
-    func planChangeIsNoChurn(_ order: [Int]) throws {
+    func planChangeIsNoChurn(order: [Int]) throws {
         let (ledger, appliedEvents) = try Self.ledger(order.map { Self.planChange[$0] })
         #expect(ledger.states.count == 1)
         let state = try #require(ledger.states.first)
@@ -172,7 +172,7 @@ struct MappingStoryTests {
             token: Vectors.oldToken,
             at: Self.changed,
             others: [
-                Play.found(.subscription, Vectors.token, before.json),
+                Play.found(.subscription, for: Vectors.token, before.json),
                 .init(.subscription, about: Vectors.olderToken, PlayAnswer(.gone, status: 410)),
             ]
         ).events

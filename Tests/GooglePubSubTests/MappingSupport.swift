@@ -39,7 +39,7 @@ enum Play {
 
     static func found(
         _ resource: GoogleResolution.Lookup.Resource,
-        _ key: String,
+        for key: String,
         _ json: String
     ) -> GoogleResolution.Lookup {
         .init(resource, about: key, PlayAnswer(.found, status: 200, body: Array(json.utf8)))
@@ -57,7 +57,7 @@ enum Play {
         try ResolutionMapping(
             resolved: resolved(
                 Vectors.hint(number, token: token, at: time),
-                [found(.subscription, token, purchase.json)] + others,
+                [found(.subscription, for: token, purchase.json)] + others,
                 askedAt: askedAt ?? time + 1500
             )
         ).normalization
@@ -69,7 +69,7 @@ enum Play {
         others: [GoogleResolution.Lookup] = []
     ) throws -> Normalization {
         try ResolutionMapping(
-            resolved: resolved(notification, [found(.product, Vectors.token, product.json)] + others)
+            resolved: resolved(notification, [found(.product, for: Vectors.token, product.json)] + others)
         ).normalization
     }
 }

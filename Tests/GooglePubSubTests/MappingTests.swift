@@ -12,7 +12,7 @@ struct MappingTests {
     private static let numbers = Array(0...30) + [-1, .max, .min]
 
     @Test("every number with every state comes to something", arguments: numbers)
-    func matrix(_ number: Int) throws {
+    func matrix(number: Int) throws {
         for state in Play.states + ["", "SUBSCRIPTION_STATE_GIFTED"] {
             let purchase = Vectors.purchase(state)
             let result: Normalization
@@ -47,7 +47,7 @@ struct MappingTests {
         let voided = try ResolutionMapping(
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: "\(Vectors.order)..0"),
-                [Play.found(.subscription, Vectors.token, purchase.json)]
+                [Play.found(.subscription, for: Vectors.token, purchase.json)]
             )
         ).normalization
         #expect(voided.kinds == ["refunded"])
@@ -91,7 +91,7 @@ struct MappingTests {
             ("PENDING", 2, 4), ("PENDING_PURCHASE_CANCELED", 4, 20),
         ]
     )
-    func overtakenNotificationsAddNothing(_ state: String, _ overtaken: Int, _ inTime: Int) throws {
+    func overtakenNotificationsAddNothing(state: String, overtaken: Int, inTime: Int) throws {
         let purchase = Vectors.purchase(state).with {
             $0.items[0].order = $0.items[0].order.map { _ in "\(Vectors.order)..1" }
         }
@@ -231,7 +231,7 @@ struct MappingTests {
         "what could not be asked gives no access, and no end but that of the notification",
         arguments: [1, 2, 3, 4, 5, 6, 7, 12, 13]
     )
-    func failedLookupsChangeNothing(_ number: Int) throws {
+    func failedLookupsChangeNothing(number: Int) throws {
         for outcome in [PlayAnswer.Outcome.invalid, .denied, .unavailable] {
             let resolved = try Play.resolved(
                 Vectors.hint(number),
@@ -274,7 +274,7 @@ struct MappingTests {
             ("replacement", "replaced"), ("courtInitiated", "unknown"),
         ]
     )
-    func expiryReasons(_ by: String, _ reason: String) throws {
+    func expiryReasons(by: String, reason: String) throws {
         let purchase = Vectors.purchase("EXPIRED").with { $0.extra["canceledStateContext"] = Vectors.canceled(by) }
         let event = try #require(try Play.map(13, purchase).events.first)
         guard case .expired(let expired) = event.event else {
@@ -309,7 +309,7 @@ struct MappingTests {
         let refunded = try ResolutionMapping(
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: "\(Vectors.order)..0"),
-                [Play.found(.subscription, Vectors.token, Vectors.purchase("ACTIVE").json)]
+                [Play.found(.subscription, for: Vectors.token, Vectors.purchase("ACTIVE").json)]
             )
         ).normalization
         #expect(refunded.kinds == ["refunded"])
@@ -340,7 +340,7 @@ struct MappingTests {
     }
 
     @Test("only states with access give access", arguments: Play.states)
-    func accessByState(_ state: String) throws {
+    func accessByState(state: String) throws {
         let purchase = Vectors.purchase(state)
         let expected = ["ACTIVE", "CANCELED", "IN_GRACE_PERIOD"].contains(state)
         for number in 1...22 {
@@ -391,8 +391,8 @@ struct MappingTests {
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: "\(Vectors.order)..1"),
                 [
-                    Play.found(.subscription, Vectors.token, Vectors.purchase("EXPIRED").json),
-                    Play.found(.order, "\(Vectors.order)..1", order),
+                    Play.found(.subscription, for: Vectors.token, Vectors.purchase("EXPIRED").json),
+                    Play.found(.order, for: "\(Vectors.order)..1", order),
                 ]
             )
         ).normalization
@@ -413,8 +413,8 @@ struct MappingTests {
                 resolved: Play.resolved(
                     Vectors.voidedHint(1, 1, order: "\(Vectors.order)..1"),
                     [
-                        Play.found(.subscription, Vectors.token, Vectors.purchase("ACTIVE").json),
-                        Play.found(.order, "\(Vectors.order)..1", order),
+                        Play.found(.subscription, for: Vectors.token, Vectors.purchase("ACTIVE").json),
+                        Play.found(.order, for: "\(Vectors.order)..1", order),
                     ],
                     askedAt: asked
                 )
@@ -434,7 +434,7 @@ struct MappingTests {
     }
 
     @Test("what was revoked does not read as the customer's wish", arguments: [12, 13])
-    func reasonOfRevocation(_ number: Int) throws {
+    func reasonOfRevocation(number: Int) throws {
         let facts = try Play.map(number, Vectors.purchase("EXPIRED")).events.flatMap(\.facts)
         let reasons = facts.compactMap { fact in if case .periodEnded(let end) = fact { end.reason } else { nil } }
         #expect(reasons == [number == 12 ? .unknown : .customer])
@@ -450,8 +450,8 @@ struct MappingTests {
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: "\(Vectors.order)..1"),
                 [
-                    Play.found(.subscription, Vectors.token, Vectors.purchase("EXPIRED").json),
-                    Play.found(.order, "\(Vectors.order)..1", order),
+                    Play.found(.subscription, for: Vectors.token, Vectors.purchase("EXPIRED").json),
+                    Play.found(.order, for: "\(Vectors.order)..1", order),
                 ]
             )
         ).normalization

@@ -7,7 +7,7 @@ import VectorGenerator
 @Suite("Google vectors")
 struct MappingVectorTests {
     @Test("no token leaves but in requests", arguments: try CommittedVectors.paths(of: .google))
-    func nothingLeaks(_ path: String) async throws {
+    func nothingLeaks(path: String) async throws {
         let secrets = [
             GoogleVectors.token, GoogleVectors.oldToken, GoogleVectors.olderToken, "secret-refund-token", "AO-J1",
         ]
@@ -26,7 +26,7 @@ struct MappingVectorTests {
         "what can succeed later is answered with 503, and what was authentic with 200, or with 403 where it is another's",
         arguments: try CommittedVectors.paths(of: .google)
     )
-    func answers(_ path: String) async throws {
+    func answers(path: String) async throws {
         for vector in try CommittedVectors.vectors(path) {
             let outcome = await VectorRunner.run(vector)
             switch outcome.result {

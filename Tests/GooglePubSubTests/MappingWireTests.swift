@@ -33,7 +33,7 @@ struct MappingWireTests {
             ),
         ]
     )
-    func money(_ json: String, _ expected: String) throws {
+    func money(json: String, expected: String) throws {
         #expect(try Probe(json).reader.optionalMoney("v")?.description == expected)
     }
 
@@ -47,7 +47,7 @@ struct MappingWireTests {
             #"{"currencyCode":"EUR","nanos":1e3}"#,
         ]
     )
-    func noMoney(_ json: String) throws {
+    func noMoney(json: String) throws {
         let probe = try Probe(json)
         #expect(throws: JSONError.self) { try probe.reader.optionalMoney("v") }
     }
@@ -60,7 +60,7 @@ struct MappingWireTests {
             ("2026-03-01T12:00:00.123456789Z", 123), ("2026-03-01T13:00:00+01:00", 0),
         ]
     )
-    func times(_ text: String, _ milliseconds: Int64) throws {
+    func times(text: String, milliseconds: Int64) throws {
         let date = try #require(try Probe("\"\(text)\"").reader.optionalTime("v"))
         #expect(date.millisecondsSince1970 == GoogleVectors.noon + milliseconds)
     }
@@ -73,7 +73,7 @@ struct MappingWireTests {
             #""1969-12-31T23:59:59Z""#, #""""#, "true",
         ]
     )
-    func noTimes(_ json: String) throws {
+    func noTimes(json: String) throws {
         let probe = try Probe(json)
         #expect(throws: JSONError.self) { try probe.reader.optionalTime("v") }
     }
@@ -89,7 +89,7 @@ struct MappingWireTests {
             ("GPA.1..99999999999999999999", "GPA.1..99999999999999999999", nil),
         ] as [(String, String, Int?)]
     )
-    func orders(_ text: String, _ base: String, _ renewal: Int?) {
+    func orders(text: String, base: String, renewal: Int?) {
         let order = TransactionID(text)
         #expect(order.firstOrder.rawValue == base)
         #expect(order.renewal == renewal)
@@ -152,7 +152,7 @@ struct MappingWireTests {
         "every string of a purchase may be hostile",
         arguments: ["\u{0}", "\r\n", "\u{202E}", String(repeating: "x", count: 5000)]
     )
-    func hostileStrings(_ text: String) throws {
+    func hostileStrings(text: String) throws {
         let purchase = GoogleVectors.purchase("ACTIVE").with {
             $0.linked = text
             $0.items[0].product = text
@@ -186,7 +186,7 @@ struct MappingWireTests {
         "no answer brings the mapping down",
         arguments: [("ACTIVE", 4), ("CANCELED", 3), ("EXPIRED", 13), ("IN_GRACE_PERIOD", 6)]
     )
-    func mutations(_ state: String, _ number: Int) throws {
+    func mutations(state: String, number: Int) throws {
         var purchase = GoogleVectors.purchase(state)
         purchase.linked = "t"
         purchase.items[0].plan["priceChangeDetails"] =

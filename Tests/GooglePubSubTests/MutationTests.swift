@@ -40,7 +40,7 @@ extension [UInt8] {
 @Suite(.timeLimit(.minutes(5)))
 struct MutationTests {
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func bodies(_ seed: UInt64) async throws {
+    func bodies(seed: UInt64) async throws {
         var generator = SplitMix64(state: seed)
         let adapter = try Google.adapter()
         let good = try Google.delivery()
@@ -58,7 +58,7 @@ struct MutationTests {
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func tokens(_ seed: UInt64) async throws {
+    func tokens(seed: UInt64) async throws {
         var generator = SplitMix64(state: seed)
         let adapter = try Google.adapter()
         let token = try Google.token()
@@ -72,7 +72,7 @@ struct MutationTests {
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func keySetsAndKeyFiles(_ seed: UInt64) throws {
+    func keySetsAndKeyFiles(seed: UInt64) throws {
         var generator = SplitMix64(state: seed)
         let keys = try Google.keys.get()
         let set = try Google.keySet([("current", keys.current), ("next", keys.next)])
@@ -88,7 +88,7 @@ struct MutationTests {
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func answers(_ seed: UInt64) async throws {
+    func answers(seed: UInt64) async throws {
         var generator = SplitMix64(state: seed)
         let transport = StubTransport()
         let api = try PlayDeveloperAPI(transport: transport, tokens: CountingTokens(), retry: .never)

@@ -11,7 +11,7 @@ import Testing
         let code: DeliveryError.Code
         let token: @Sendable () throws -> String
 
-        init(_ name: String, _ code: DeliveryError.Code, _ token: @escaping @Sendable () throws -> String) {
+        init(_ name: String, _ code: DeliveryError.Code, token: @escaping @Sendable () throws -> String) {
             testDescription = name
             self.code = code
             self.token = token
@@ -20,8 +20,8 @@ import Testing
         static func claim(
             _ name: String,
             _ value: String?,
-            _ code: DeliveryError.Code,
-            _ more: String = ""
+            code: DeliveryError.Code,
+            more: String = ""
         ) -> Case {
             Case("\(name) \(value ?? "absent")\(more)", code) {
                 try Google.token(claims: Google.claims([name: value]))
@@ -147,30 +147,30 @@ import Testing
             nil, "\"\"", "\"http://accounts.google.com\"", "\"https://accounts.google.com/\"",
             "\"accounts.google.com.evil.example\"", "\"ACCOUNTS.GOOGLE.COM\"", "\"https://securetoken.google.com/p\"",
             "[\"https://accounts.google.com\"]", "7", "\"https://accounts.google.com\\u0000\"",
-        ].map { .claim("iss", $0, .untrusted) }
+        ].map { .claim("iss", $0, code: .untrusted) }
         + [
             nil, "\"\"", "\"https://backend.example/hooks/play\"", "\"\(Google.audience)/\"",
             "\"https://BACKEND.example/hooks/play?x=1\"", "[\"\(Google.audience)\"]",
             "[\"\(Google.audience)\",\"other\"]", "null", "7", "{\"a\":\"\(Google.audience)\"}",
             "\"\(Google.audience)\\u0000\"", "\" \(Google.audience)\"",
-        ].map { .claim("aud", $0, .misdirected) }
+        ].map { .claim("aud", $0, code: .misdirected) }
         + [
             nil, "\"\"", "\"other@project-one.iam.gserviceaccount.com\"",
             "\"PUSH@project-one.iam.gserviceaccount.com\"",
             "\"push@project-one.iam.gserviceaccount.com.evil.example\"", "[\"\(Google.account)\"]", "null",
             "\"xpush@project-one.iam.gserviceaccount.com\"", "\"\(Google.account)\\u0000\"",
-        ].map { .claim("email", $0, .unauthenticated) }
-        + [nil, "false", "\"true\"", "1", "null", "[true]"].map { .claim("email_verified", $0, .unauthenticated) }
+        ].map { .claim("email", $0, code: .unauthenticated) }
+        + [nil, "false", "\"true\"", "1", "null", "[true]"].map { .claim("email_verified", $0, code: .unauthenticated) }
         + [
             nil, "null", "\"\(now + 3000)\"", "\(now + 3000).0", "\(now + 3000).5", "1e10", "true", "-1", "0",
             "9223372036854775807", "-9223372036854775808", "99999999999999999999", "\(now - 60)", "\(now - 600)",
             "\(now + 3061)",
-        ].map { .claim("exp", $0, .stale) }
+        ].map { .claim("exp", $0, code: .stale) }
         + [
             nil, "null", "\"\(now)\"", "\(now).5", "true", "9223372036854775807", "-9223372036854775808", "-1",
             "\(now + 61)", "\(now + 3001)", "0",
-        ].map { .claim("iat", $0, .stale) }
-        + ["\(now + 61)", "\"\(now)\"", "null", "9223372036854775807"].map { .claim("nbf", $0, .stale) }
+        ].map { .claim("iat", $0, code: .stale) }
+        + ["\(now + 61)", "\"\(now)\"", "null", "9223372036854775807"].map { .claim("nbf", $0, code: .stale) }
         + [
             Case("ends before it begins", .stale) {
                 try Google.token(claims: Google.claims(["exp": "\(now - 30)", "iat": "\(now)"]))
@@ -178,7 +178,7 @@ import Testing
         ]
 
     @Test(arguments: algorithms + headers + signatures + claims)
-    func refuses(_ hostile: Case) async throws {
+    func refuses(hostile: Case) async throws {
         let error = try #require(
             await Google.adapter().refusal(try Google.delivery(token: hostile.token()))
         )
@@ -213,7 +213,7 @@ import Testing
     ]
 
     @Test(arguments: good)
-    func accepts(_ case: Case) async throws {
+    func accepts(case: Case) async throws {
         let proven = try await Google.adapter().authenticate(try Google.delivery(token: `case`.token()))
         #expect(proven.evidence == Origin.Evidence(.oidc, key: "current"))
         #expect(proven.channel == .webhook)
@@ -222,7 +222,7 @@ import Testing
 
     /// Both edges of the skew, to the millisecond.
     @Test(arguments: [(59_999, true), (60_000, false), (60_001, false)])
-    func expiryEndsToTheMillisecond(_ late: Int64, _ isAccepted: Bool) async throws {
+    func expiryEndsToTheMillisecond(late: Int64, isAccepted: Bool) async throws {
         let claims = Google.claims(["exp": "\(Google.now)", "iat": "\(Google.now - 3600)"])
         var delivery = try Google.delivery(token: Google.token(claims: claims))
         delivery.receivedAt = Date(millisecondsSince1970: Google.now * 1000 + late)
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(arguments: [(60_000, true), (60_001, false)])
-    func issueBeginsToTheMillisecond(_ early: Int64, _ isAccepted: Bool) async throws {
+    func issueBeginsToTheMillisecond(early: Int64, isAccepted: Bool) async throws {
         let claims = Google.claims(["exp": "\(Google.now + 3600)", "iat": "\(Google.now)"])
         var delivery = try Google.delivery(token: Google.token(claims: claims))
         delivery.receivedAt = Date(millisecondsSince1970: Google.now * 1000 - early)
@@ -241,7 +241,7 @@ import Testing
         [], ["Bearer A", "Bearer B"], [""], ["Bearer"], ["Bearer "], ["Basic eDp5"], ["Token"], ["Bearer\tx.y.z"],
         ["bearers x.y.z"],
     ])
-    func refusesOtherCredentials(_ values: [String]) async throws {
+    func refusesOtherCredentials(values: [String]) async throws {
         var headers = Delivery.Headers()
         for value in values { headers.add("Authorization", value) }
         let delivery = Delivery(headers: headers, body: Google.wrapped(), receivedAt: Google.receivedAt)
@@ -251,7 +251,7 @@ import Testing
     }
 
     @Test(arguments: ["bearer", "BEARER", "BeArEr"])
-    func schemeHasNoCase(_ scheme: String) async throws {
+    func schemeHasNoCase(scheme: String) async throws {
         let delivery = Delivery(
             headers: ["AUTHORIZATION": "\(scheme) \(try Google.token())"],
             body: Google.wrapped(),
@@ -306,7 +306,7 @@ import Testing
             { $0.settlingWindow = .seconds(-1) }, { $0.deniedRetryWindow = .seconds(-1) },
         ] as [@Sendable (inout GooglePlayAdapter.Configuration) -> Void]
     )
-    func refusesConfigurationsThatVerifyNothing(_ change: @Sendable (inout GooglePlayAdapter.Configuration) -> Void)
+    func refusesConfigurationsThatVerifyNothing(change: @Sendable (inout GooglePlayAdapter.Configuration) -> Void)
         throws
     {
         var configuration = Google.configuration()

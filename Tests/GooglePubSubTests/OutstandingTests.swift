@@ -10,7 +10,7 @@ struct OutstandingTests {
     func admit(
         _ outstanding: inout Outstanding,
         _ key: String,
-        _ id: String? = nil,
+        id: String? = nil,
         attempt: Int? = nil,
         now: Duration = .zero
     ) -> Outstanding.Admission {
@@ -62,7 +62,7 @@ struct OutstandingTests {
         #expect(due(.seconds(55)).isEmpty)
         #expect(due(.seconds(56)) == ["a"])
         // A repeated message counts from then on, and keeps its age.
-        #expect(admit(&outstanding, "a", "again", now: .seconds(56)) == .repeated)
+        #expect(admit(&outstanding, "a", id: "again", now: .seconds(56)) == .repeated)
         #expect(due(.milliseconds(61_999)).isEmpty)
         #expect(due(.seconds(100)) == ["again"])
         #expect(due(.milliseconds(100_001)).isEmpty)
@@ -97,7 +97,7 @@ struct OutstandingTests {
     }
 
     @Test(arguments: [(1, 10), (2, 20), (3, 40), (4, 60), (Int.max, 60)])
-    func delays(_ attempt: Int, _ seconds: Int) {
+    func delays(attempt: Int, seconds: Int) {
         #expect(Self.backoff.delay(afterAttempt: attempt) == .seconds(seconds))
     }
 }

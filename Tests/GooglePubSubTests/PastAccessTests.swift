@@ -42,7 +42,7 @@ struct PastAccessTests {
         "the time of an account hold is denied, and the rest granted, whichever order the recovery names",
         arguments: ["", "..0"]
     )
-    func hold(_ suffix: String) throws {
+    func hold(suffix: String) throws {
         try Self.check(
             [
                 try Play.map(4, Self.purchase("ACTIVE", until: 30), at: Self.start),
@@ -94,7 +94,7 @@ struct PastAccessTests {
         "the time of a pause is denied, and the rest granted, whichever order the resumption names",
         arguments: ["", "..0"]
     )
-    func pause(_ suffix: String) throws {
+    func pause(suffix: String) throws {
         try Self.check(
             [
                 try Play.map(4, Self.purchase("ACTIVE", until: 30), at: Self.start),

@@ -161,7 +161,7 @@ struct PlayCatalogueTests {
             ("[]", .unavailable),
         ]
     )
-    func hostile(_ body: String, code: DeliveryError.Code) async throws {
+    func hostile(body: String, code: DeliveryError.Code) async throws {
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(body.utf8)))
         let adapter = try adapter()
         let error = await #expect(throws: DeliveryError.self) { try await adapter.catalogue(of: Google.package) }
@@ -176,7 +176,7 @@ struct PlayCatalogueTests {
             "P1M ",
         ]
     )
-    func periods(_ text: String) {
+    func periods(text: String) {
         #expect(CalendarDuration(period: text) == nil)
     }
 }

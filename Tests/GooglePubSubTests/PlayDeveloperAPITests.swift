@@ -35,9 +35,9 @@ struct PlayDeveloperAPITests {
 
     static func error(
         _ status: Int,
-        _ reason: String? = nil,
+        reason: String? = nil,
         domain: String = "global",
-        _ headers: HTTPTransportHeaders = [:]
+        headers: HTTPTransportHeaders = [:]
     ) -> HTTPTransportResponse {
         let errors = reason.map { #","errors":[{"domain":"\#(domain)","reason":"\#($0)","message":"secret"}]"# } ?? ""
         return HTTPTransportResponse(
@@ -129,7 +129,7 @@ struct PlayDeveloperAPITests {
     ]
 
     @Test(arguments: hostileTokens)
-    func sendsNothingForTokensThatCannotBe(_ token: String) async throws {
+    func sendsNothingForTokensThatCannotBe(token: String) async throws {
         transport.on(.any, respond: Self.found)
         let api = try api()
         for answer in [
@@ -146,7 +146,7 @@ struct PlayDeveloperAPITests {
         ("a:acknowledge", "a%3Aacknowledge"), ("%2e%2e", "%252e%252e"), ("ü", "%C3%BC"), ("a\\b", "a%5Cb"),
         ("...", "..."), (";@&=+$,", "%3B%40%26%3D%2B%24%2C"), ("abc.AO-J1_x~", "abc.AO-J1_x~"),
     ])
-    func encodesTokens(_ token: String, _ segment: String) async throws {
+    func encodesTokens(token: String, segment: String) async throws {
         transport.on(.any, respond: Self.found)
         _ = try await api().subscription(purchaseToken: token, packageName: Google.package)
         #expect(transport.requests.first?.url.path.hasSuffix("/tokens/\(segment)") == true)
@@ -157,14 +157,14 @@ struct PlayDeveloperAPITests {
         "", "app", "com..app", "com.example/..", "com.example.app/../x", "com.exämple", "1com.example",
         "com.example.app\n",
     ])
-    func sendsNothingForOtherPackageNames(_ name: String) async throws {
+    func sendsNothingForOtherPackageNames(name: String) async throws {
         transport.on(.any, respond: Self.found)
         #expect(try await api().subscription(purchaseToken: "t", packageName: name).outcome == .invalid)
         #expect(transport.requests.isEmpty)
     }
 
     @Test(arguments: ["", ".", "..", "a/b", "a b", "a?b", "ü", "a\r\n", String(repeating: "1", count: 129)])
-    func sendsNothingForOtherOrderIDs(_ id: String) async throws {
+    func sendsNothingForOtherOrderIDs(id: String) async throws {
         transport.on(.any, respond: Self.found)
         #expect(try await api().order(id, packageName: Google.package).outcome == .invalid)
         #expect(try await api().orders([id], packageName: Google.package).map(\.outcome) == [.invalid])
@@ -174,14 +174,16 @@ struct PlayDeveloperAPITests {
     /// The final answers, with the number of requests.
     @Test(
         arguments: [
-            (error(400, "invalid"), .invalid, 1), (error(404, "notFound"), .notFound, 1),
-            (error(410, "purchaseTokenNoLongerValid"), .gone, 1),
-            (error(401, "permissionDenied", domain: "androidpublisher"), .denied, 1),
-            (error(401, "other", domain: "androidpublisher"), .denied, 1), (error(401, "authError"), .denied, 2),
-            (error(401), .denied, 2), (error(403, "accessNotConfigured"), .denied, 1), (error(403), .denied, 1),
-            (error(403, "rateLimitExceeded"), .unavailable, 3), (error(403, "quotaExceeded"), .unavailable, 3),
-            (error(403, "dailyLimitExceeded"), .unavailable, 3), (error(429), .unavailable, 3),
-            (error(403, "userRateLimitExceeded"), .unavailable, 3),
+            (error(400, reason: "invalid"), .invalid, 1), (error(404, reason: "notFound"), .notFound, 1),
+            (error(410, reason: "purchaseTokenNoLongerValid"), .gone, 1),
+            (error(401, reason: "permissionDenied", domain: "androidpublisher"), .denied, 1),
+            (error(401, reason: "other", domain: "androidpublisher"), .denied, 1),
+            (error(401, reason: "authError"), .denied, 2),
+            (error(401), .denied, 2), (error(403, reason: "accessNotConfigured"), .denied, 1), (error(403), .denied, 1),
+            (error(403, reason: "rateLimitExceeded"), .unavailable, 3),
+            (error(403, reason: "quotaExceeded"), .unavailable, 3),
+            (error(403, reason: "dailyLimitExceeded"), .unavailable, 3), (error(429), .unavailable, 3),
+            (error(403, reason: "userRateLimitExceeded"), .unavailable, 3),
             (error(403, status: "RESOURCE_EXHAUSTED"), .unavailable, 3),
             (error(403, status: "PERMISSION_DENIED", detail: "RATE_LIMIT_EXCEEDED"), .unavailable, 3),
             (error(403, status: "PERMISSION_DENIED", detail: "SERVICE_DISABLED"), .denied, 1),
@@ -198,11 +200,12 @@ struct PlayDeveloperAPITests {
             (HTTPTransportResponse(status: 200, body: Array("[]".utf8)), .unavailable, 1),
             (HTTPTransportResponse(status: 200, body: Array("{\"a\":".utf8)), .unavailable, 1),
             (HTTPTransportResponse(status: 404, body: Array("<html>secret".utf8)), .notFound, 1),
-            (error(404, "purchaseTokenNotFound"), .notFound, 1), (error(404, "applicationNotFound"), .denied, 1),
-            (error(503, nil, domain: "", ["Retry-After": "3600"]), .unavailable, 1),
+            (error(404, reason: "purchaseTokenNotFound"), .notFound, 1),
+            (error(404, reason: "applicationNotFound"), .denied, 1),
+            (error(503, domain: "", headers: ["Retry-After": "3600"]), .unavailable, 1),
         ] as [(HTTPTransportResponse, PlayAnswer.Outcome, Int)]
     )
-    func outcomes(_ response: HTTPTransportResponse, _ outcome: PlayAnswer.Outcome, _ requests: Int) async throws {
+    func outcomes(response: HTTPTransportResponse, outcome: PlayAnswer.Outcome, requests: Int) async throws {
         transport.on(.any, respond: response)
         let answer = try await api().subscription(purchaseToken: "purchase-token", packageName: Google.package)
         #expect(answer.outcome == outcome)
@@ -217,14 +220,14 @@ struct PlayDeveloperAPITests {
             .connectionFailed, .connectionLost, .timeout, .tls, .responseTooLarge, .protocolError, .canceled, .shutDown,
         ] as [HTTPTransportError.Code]
     )
-    func failuresAreNoAnswers(_ code: HTTPTransportError.Code) async throws {
+    func failuresAreNoAnswers(code: HTTPTransportError.Code) async throws {
         transport.on(.any, fail: code)
         let answer = try await api().subscription(purchaseToken: "t", packageName: Google.package)
         #expect(answer == PlayAnswer(.unavailable, status: 0, reason: code.rawValue))
     }
 
     @Test func renewsARefusedAccessTokenOnce() async throws {
-        transport.on(.any, respond: Self.error(401, "authError"), Self.found)
+        transport.on(.any, respond: Self.error(401, reason: "authError"), Self.found)
         #expect(try await api().subscription(purchaseToken: "t", packageName: Google.package).outcome == .found)
         #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
     }
@@ -239,7 +242,7 @@ struct PlayDeveloperAPITests {
         )
         transport.on(.init(where: { $0.headers["Authorization"] == "Bearer old" })) { (_) throws(HTTPTransportError) in
             for _ in 0..<Int.random(in: 0..<100) { await Task.yield() }
-            return Self.error(401, "authError")
+            return Self.error(401, reason: "authError")
         }
         transport.on(.any, respond: Self.found)
         let source = try ServiceAccountTokenSource(
@@ -261,13 +264,13 @@ struct PlayDeveloperAPITests {
     }
 
     @Test func keepsTheAccessTokenWhereRightsAreMissing() async throws {
-        transport.on(.any, respond: Self.error(401, "permissionDenied", domain: "androidpublisher"))
+        transport.on(.any, respond: Self.error(401, reason: "permissionDenied", domain: "androidpublisher"))
         _ = try await api().subscription(purchaseToken: "t", packageName: Google.package)
         #expect(tokens.count.withLock { $0 } == 1)
     }
 
     @Test func waitsAsLongAsGoogleAsks() async throws {
-        transport.on(.any, respond: Self.error(429, nil, domain: "", ["Retry-After": "3"]), Self.found)
+        transport.on(.any, respond: Self.error(429, domain: "", headers: ["Retry-After": "3"]), Self.found)
         #expect(try await api().subscription(purchaseToken: "t", packageName: Google.package).outcome == .found)
         #expect(clock.sleeps.count == 1)
         #expect(clock.sleeps.allSatisfy { $0 >= .seconds(3) })
@@ -275,13 +278,13 @@ struct PlayDeveloperAPITests {
 
     /// A push waits for what is asked, and Pub/Sub for the push.
     @Test func waitsNoLongerThanAPush() async throws {
-        transport.on(.any, respond: Self.error(429, nil, domain: "", ["Retry-After": "5"]))
+        transport.on(.any, respond: Self.error(429, domain: "", headers: ["Retry-After": "5"]))
         #expect(try await api().subscription(purchaseToken: "t", packageName: Google.package).outcome == .unavailable)
         #expect(clock.sleeps == [.seconds(5)])
     }
 
     @Test(arguments: [HTTPTransportError.Code.timeout, .connectionLost])
-    func acknowledgesAgainWhereNobodyKnowsWhetherItWasHeard(_ code: HTTPTransportError.Code) async throws {
+    func acknowledgesAgainWhereNobodyKnowsWhetherItWasHeard(code: HTTPTransportError.Code) async throws {
         transport.on(.any, times: 1, fail: code)
         transport.on(.any, respond: HTTPTransportResponse(status: 204))
         let answer = try await api().acknowledgeProduct(id: "coins", purchaseToken: "t", packageName: Google.package)
@@ -290,7 +293,7 @@ struct PlayDeveloperAPITests {
     }
 
     @Test(arguments: [(true, PlayAnswer.Outcome.unavailable), (false, .denied)])
-    func withoutAnAccessTokenNothingIsSent(_ isRetryable: Bool, _ outcome: PlayAnswer.Outcome) async throws {
+    func withoutAnAccessTokenNothingIsSent(isRetryable: Bool, outcome: PlayAnswer.Outcome) async throws {
         let api = try api(FailingTokens(isRetryable: isRetryable))
         #expect(await api.subscription(purchaseToken: "t", packageName: Google.package).outcome == outcome)
         #expect(transport.requests.isEmpty)
@@ -298,7 +301,7 @@ struct PlayDeveloperAPITests {
 
     /// Such as one that was read from a file together with the line break at its end.
     @Test(arguments: ["secret\n", "sec\u{0}ret", String(repeating: "secret", count: 3000)])
-    func anAccessTokenThatNoHeaderHoldsIsNoAnswer(_ token: String) async throws {
+    func anAccessTokenThatNoHeaderHoldsIsNoAnswer(token: String) async throws {
         transport.on(.any, respond: Self.found)
         let api = try api(FixedAccessToken(SecretBytes(token)))
         let answer = await api.subscription(purchaseToken: "t", packageName: Google.package)
@@ -346,7 +349,7 @@ struct PlayDeveloperAPITests {
     }
 
     @Test(arguments: [(Int.min, 1), (0, 1), (20, 20), (1001, 1000)])
-    func asksForWhatTheQuerySays(_ pageSize: Int, _ asked: Int) async throws {
+    func asksForWhatTheQuerySays(pageSize: Int, asked: Int) async throws {
         transport.on(.any, respond: Self.page(nil))
         var query = VoidedPurchasesQuery()
         query.includesSubscriptions = false

@@ -131,7 +131,7 @@ struct PlayRuleTests {
         let named = try ResolutionMapping(
             resolved: Play.resolved(
                 Vectors.hint(2, at: Self.start),
-                [Play.found(.subscription, Vectors.token, Self.bought.with { $0.items = items }.json)]
+                [Play.found(.subscription, for: Vectors.token, Self.bought.with { $0.items = items }.json)]
             ),
             addOns: ["extra", "voice"]
         ).normalization
@@ -143,12 +143,12 @@ struct PlayRuleTests {
         "an event has the country that Google bills in, and the developer's tags of the plan",
         arguments: ["DE", "de", ""]
     )
-    func countryAndTags(_ region: String) throws {
+    func countryAndTags(region: String) throws {
         let json = Self.bought.json.replacing("\"regionCode\":\"DE\"", with: "\"regionCode\":\"\(region)\"")
             .replacing("\"basePlanId\":", with: "\"offerTags\":[\"spring\",\"web\"],\"basePlanId\":")
         let resolved = try Play.resolved(
             Vectors.hint(4, at: Self.start),
-            [Play.found(.subscription, Vectors.token, json)]
+            [Play.found(.subscription, for: Vectors.token, json)]
         )
         let result = try ResolutionMapping(resolved: resolved).normalization
         #expect(Set(result.events.map(\.country)) == [region == "DE" ? "DE" : nil])
@@ -174,7 +174,7 @@ struct PlayRuleTests {
                 $0.items[0].order = order
             }
             let answered = try ResolutionMapping(
-                resolved: Play.resolved(hint, [Play.found(.subscription, Vectors.token, ended.json)])
+                resolved: Play.resolved(hint, [Play.found(.subscription, for: Vectors.token, ended.json)])
             ).normalization
             let unanswered = try Self.unanswered(hint)
             let refund = try #require(unanswered.events.first)
@@ -195,8 +195,8 @@ struct PlayRuleTests {
     )
     func refunds() throws {
         func voided(_ purchase: Vectors.Purchase, order: String?) throws -> [NormalizedEvent] {
-            var lookups = [Play.found(.subscription, Vectors.token, purchase.json)]
-            if let order { lookups.append(Play.found(.order, Vectors.order, order)) }
+            var lookups = [Play.found(.subscription, for: Vectors.token, purchase.json)]
+            if let order { lookups.append(Play.found(.order, for: Vectors.order, order)) }
             return try ResolutionMapping(
                 resolved: Play.resolved(Vectors.voidedHint(1, 1, order: Vectors.order), lookups)
             ).normalization.events
@@ -234,7 +234,7 @@ struct PlayRuleTests {
         let result = try ResolutionMapping(
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: Vectors.order),
-                [Play.found(.subscription, Vectors.token, replaced.json)]
+                [Play.found(.subscription, for: Vectors.token, replaced.json)]
             )
         ).normalization
         #expect(result.events.map(\.kind) == [.refunded, .expired])
@@ -263,8 +263,8 @@ struct PlayRuleTests {
                     resolved: Play.resolved(
                         Vectors.voidedHint(1, 1, order: Vectors.order),
                         [
-                            Play.found(.subscription, Vectors.token, ended.json),
-                            Play.found(.order, Vectors.order, order),
+                            Play.found(.subscription, for: Vectors.token, ended.json),
+                            Play.found(.order, for: Vectors.order, order),
                         ]
                     )
                 ).normalization.events

@@ -15,7 +15,7 @@ struct PromotionCodeTests {
         let product = Vectors.Product(order: nil)
         let resolved = try Play.resolved(
             Vectors.oneTimeHint(1, token: token),
-            [Play.found(.product, token, product.json)]
+            [Play.found(.product, for: token, product.json)]
         )
         return try ResolutionMapping(resolved: resolved).normalization.events
     }

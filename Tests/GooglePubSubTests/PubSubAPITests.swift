@@ -57,7 +57,7 @@ struct PubSubAPITests {
     /// The final answer, with the number of requests to pull and to acknowledge.
     @Test(
         arguments: [
-            (Answers.error(401, "authError"), "denied", 2, 2),
+            (Answers.error(401, reason: "authError"), "denied", 2, 2),
             (Answers.error(401, status: "UNAUTHENTICATED", detail: "ACCESS_TOKEN_EXPIRED"), "denied", 2, 2),
             (Answers.error(401, status: "PERMISSION_DENIED"), "denied", 1, 1),
             (Answers.error(403, status: "PERMISSION_DENIED"), "denied", 1, 1),
@@ -71,7 +71,7 @@ struct PubSubAPITests {
             (HTTPTransportResponse(status: 302, headers: ["Location": "https://evil.example/"]), "transient", 1, 1),
         ] as [(HTTPTransportResponse, String, Int, Int)]
     )
-    func refusals(_ answer: HTTPTransportResponse, _ kind: String, _ pulls: Int, _ acknowledgements: Int) async throws {
+    func refusals(answer: HTTPTransportResponse, kind: String, pulls: Int, acknowledgements: Int) async throws {
         transport.on(.any, respond: answer)
         #expect(try await pulling(api()) == kind)
         #expect(transport.requests.count == pulls)
@@ -88,7 +88,7 @@ struct PubSubAPITests {
             (.protocolError, "transient", 3),
         ] as [(HTTPTransportError.Code, String, Int)]
     )
-    func failures(_ code: HTTPTransportError.Code, _ kind: String, _ acknowledgements: Int) async throws {
+    func failures(code: HTTPTransportError.Code, kind: String, acknowledgements: Int) async throws {
         transport.on(.any, fail: code)
         #expect(try await pulling(api()) == kind)
         #expect(transport.requests.count == 1)
@@ -97,7 +97,7 @@ struct PubSubAPITests {
     }
 
     @Test func renewsARefusedAccessToken() async throws {
-        transport.on(.any, respond: Answers.error(401, "authError"), HTTPTransportResponse(status: 200))
+        transport.on(.any, respond: Answers.error(401, reason: "authError"), HTTPTransportResponse(status: 200))
         #expect(try await acknowledging(api()) == nil)
         #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
     }
@@ -109,7 +109,7 @@ struct PubSubAPITests {
     }
 
     @Test(arguments: [(true, "transient"), (false, "denied")])
-    func withoutAnAccessTokenNothingIsSent(_ isRetryable: Bool, _ kind: String) async throws {
+    func withoutAnAccessTokenNothingIsSent(isRetryable: Bool, kind: String) async throws {
         #expect(try await pulling(api(FailingTokens(isRetryable: isRetryable))) == kind)
         #expect(transport.requests.isEmpty)
     }

@@ -47,7 +47,7 @@ import Testing
         #""messageId":"1","publishTime":"yesterday","attributes":null,"orderingKey":"""#,
         #""messageId":"1","attributes":[],"publishTime":7"#, #""messageId":null,"message_id":"1""#,
     ])
-    func readsBothSpellings(_ members: String) async throws {
+    func readsBothSpellings(members: String) async throws {
         let message = try await authenticate(Self.wrapped("\"data\":\"\(Self.data)\",\(members)"))
         #expect(message.messageID == "1")
         #expect(message.orderingKey == nil)
@@ -56,7 +56,7 @@ import Testing
 
     /// By its id a message is known: taken for an id, an empty one would make all of them the same message.
     @Test(arguments: [#""messageId":"""#, #""message_id":"""#, #""messageId":null"#])
-    func anEmptyIDIsNone(_ member: String) async throws {
+    func anEmptyIDIsNone(member: String) async throws {
         let body = Self.wrapped("\"data\":\"\(Self.data)\",\(member)")
         #expect(try await authenticate(body).messageID == nil)
     }
@@ -99,7 +99,7 @@ import Testing
         wrapped("\"data\":\"\(data)\"", ",\"subscription\":7"),
         "{\"message\":{\"data\":\"\(data)\"},\"subscription\":\"\(Google.subscription)\"", "{\"packageName\":7}",
     ])
-    func whatIsAuthenticAndUnreadableIsKept(_ body: String) async throws {
+    func whatIsAuthenticAndUnreadableIsKept(body: String) async throws {
         let error = try #require(await Google.adapter().refusal(try Google.delivery(Array(body.utf8))))
         #expect(error.code == .malformed)
         #expect(error.isAuthentic)
@@ -119,7 +119,7 @@ import Testing
         #","subscription":"""#, #","subscription":"\#(Google.subscription)/""#,
         #","subscription":"projects/project-one/subscriptions/x/../play-events""#,
     ])
-    func refusesOtherSubscriptions(_ subscription: String) async throws {
+    func refusesOtherSubscriptions(subscription: String) async throws {
         let body = Self.wrapped("\"data\":\"\(Self.data)\",\"messageId\":\"1\"", subscription)
         let error = try #require(await Google.adapter().refusal(try Google.delivery(Array(body.utf8))))
         #expect(error.code == .misdirected)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: ["com.example.app2", "com.example", "COM.example.app", "com.example.app\\u0000", ""])
-    func refusesOtherPackages(_ name: String) async throws {
+    func refusesOtherPackages(name: String) async throws {
         let notification = Google.notification().replacing(Google.package, with: name)
         let error = try #require(await Google.adapter().refusal(try Google.delivery(Google.wrapped(notification))))
         #expect(error.code == .misdirected || name.isEmpty && error.code == .malformed)
@@ -170,7 +170,7 @@ import Testing
         ([("x-goog-pubsub-message-id", "1"), ("x-goog-pubsub-message-id", "2")], 200),
         ([("x-goog-pubsub-message-id", String(repeating: "1", count: 9000))], 200),
     ])
-    func refusesForeignMetadata(_ headers: [(String, String)], _ status: Int) async throws {
+    func refusesForeignMetadata(headers: [(String, String)], status: Int) async throws {
         let delivery = try Google.delivery(Array(Google.notification().utf8), headers: headers)
         let error = try #require(await Google.adapter().refusal(delivery))
         #expect(error.isAuthentic)

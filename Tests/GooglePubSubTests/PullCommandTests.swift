@@ -88,7 +88,7 @@ private final class PlayedGoogle: Sendable {
             }
             let verb = String(exchange.request.target.dropFirst(prefix.count))
             guard verb == "pull" else {
-                log.add(Self.reported(verb, exchange.request.body, folder))
+                log.add(Self.reported(verb, exchange.request.body, in: folder))
                 return exchange.respond(200, body: Array("{}".utf8))
             }
             let batch = waiting.take()
@@ -121,7 +121,7 @@ private final class PlayedGoogle: Sendable {
         }
     }
 
-    private static func reported(_ verb: String, _ body: [UInt8], _ folder: URL) -> Reported {
+    private static func reported(_ verb: String, _ body: [UInt8], in folder: URL) -> Reported {
         let reader = try? ObjectReader(parsing: body)
         let output = try? Data(contentsOf: folder.appendingPathComponent("output"))
         return Reported(
@@ -267,7 +267,7 @@ struct PullCommandTests {
     }
 
     @Test("a signal ends it in an orderly way", arguments: [SIGINT, SIGTERM])
-    func signals(_ signal: Int32) async throws {
+    func signals(signal: Int32) async throws {
         let google = try PlayedGoogle([PlayedGoogle.message("a")], holds: true, play: PlayedGoogle.subscribed)
         defer { google.stop() }
         let run = try google.pull([])
@@ -299,7 +299,7 @@ struct PullCommandTests {
 
     /// A line that was being written when the machine went down was not acknowledged, and comes again.
     @Test("goes on behind a line that was torn off, and not within it", arguments: ["{\"torn", "{}\n", ""])
-    func tornLines(_ written: String) throws {
+    func tornLines(written: String) throws {
         let google = try PlayedGoogle(
             [PlayedGoogle.message("good"), PlayedGoogle.message("broken", "{")],
             play: PlayedGoogle.subscribed
@@ -363,7 +363,7 @@ struct PullCommandTests {
     ]
 
     @Test("an invalid configuration sends no request", arguments: broken)
-    func refusesConfigurations(_ name: String, _ value: String?) throws {
+    func refusesConfigurations(name: String, value: String?) throws {
         let google = try PlayedGoogle([], play: PlayedGoogle.subscribed)
         defer { google.stop() }
         let run = try google.pull(config: google.configuration { $0[name] = value })

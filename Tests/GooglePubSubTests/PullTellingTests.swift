@@ -149,7 +149,7 @@ extension PullWorkerTests {
 
     /// One whose deadline has passed must not have the others lose theirs.
     @Test(arguments: [true, false])
-    func messagesBesideOneThatIsVoidAreHeld(_ isNaming: Bool) async throws {
+    func messagesBesideOneThatIsVoidAreHeld(isNaming: Bool) async throws {
         let refused = Mutex(0)
         let transport = transport(":modifyAckDeadline", naming: isNaming) { id in
             guard id == "ack-1" else { return nil }
@@ -176,7 +176,7 @@ extension PullWorkerTests {
     /// A supervisor waits a few seconds before it kills a process. Acknowledgements are sent if they still can be by
     /// then.
     @Test(arguments: [(Duration.seconds(3), true), (.seconds(15), false)])
-    func stopWaitsForATokenOnlySoLong(_ delay: Duration, _ isReported: Bool) async throws {
+    func stopWaitsForATokenOnlySoLong(delay: Duration, isReported: Bool) async throws {
         subscription.publish(["a"])
         let (endpoint, transport, inner) = (StubTransport(), StubTransport(), subscription.transport)
         let token = HTTPTransportResponse(
@@ -197,7 +197,7 @@ extension PullWorkerTests {
             return token
         }
         transport.on(.init(where: { $0.url.path.hasSuffix(":acknowledge") }), times: 1) {
-            (_) throws(HTTPTransportError) in PlayDeveloperAPITests.error(401, "authError")
+            (_) throws(HTTPTransportError) in PlayDeveloperAPITests.error(401, reason: "authError")
         }
         transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
         let worker = try worker(tokensFrom: endpoint, over: transport)

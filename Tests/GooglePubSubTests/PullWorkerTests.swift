@@ -304,7 +304,7 @@ struct PullWorkerTests {
     }
 
     @Test(arguments: [1, 3, 7])
-    func keepsNoMoreInHandThanAllowed(_ limit: Int) async throws {
+    func keepsNoMoreInHandThanAllowed(limit: Int) async throws {
         subscription.publish((0..<50).map { "m\($0)" })
         let inHand = Mutex((now: 0, most: 0))
         let worker = try worker { $0.maximumOutstandingMessages = limit }
@@ -533,9 +533,9 @@ struct PullWorkerTests {
         (401, "permissionDenied", PullError.Cause.denied), (403, "forbidden", .denied), (404, "notFound", .notFound),
         (400, "badRequest", .invalid),
     ])
-    func endsWhereItCannotGoOn(_ status: Int, _ reason: String, _ cause: PullError.Cause) async throws {
+    func endsWhereItCannotGoOn(status: Int, reason: String, cause: PullError.Cause) async throws {
         let transport = StubTransport()
-        transport.on(Self.pull, respond: PlayDeveloperAPITests.error(status, reason))
+        transport.on(Self.pull, respond: PlayDeveloperAPITests.error(status, reason: reason))
         let error = await failure(over: transport)
         #expect(error?.cause == cause)
         #expect(error?.description.contains("secret") == false)
@@ -557,7 +557,7 @@ struct PullWorkerTests {
         for answer in [
             PlayDeveloperAPITests.error(500), PlayDeveloperAPITests.error(429),
             HTTPTransportResponse(status: 200, body: [0x3C]),
-            PlayDeveloperAPITests.error(403, "rateLimitExceeded"),
+            PlayDeveloperAPITests.error(403, reason: "rateLimitExceeded"),
             HTTPTransportResponse(status: 200, body: Array("{}".utf8)),
         ] { transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in answer } }
         for code in [HTTPTransportError.Code.timeout, .connectionFailed, .tls, .protocolError] {
@@ -574,7 +574,7 @@ struct PullWorkerTests {
 
     /// Behind a firewall that drops everything no connection comes about: that is not an empty subscription.
     @Test(arguments: [(Duration.seconds(5), true), (.seconds(90), false)])
-    func noAnswerIsTroubleUnlessItWasWaitedForToTheEnd(_ waited: Duration, _ isTrouble: Bool) async throws {
+    func noAnswerIsTroubleUnlessItWasWaitedForToTheEnd(waited: Duration, isTrouble: Bool) async throws {
         let transport = StubTransport()
         let clock = clock
         transport.on(Self.pull, times: 1) { (_) throws(HTTPTransportError) in
@@ -626,7 +626,7 @@ struct PullWorkerTests {
     @Test func acknowledgementsThatAreRefusedAreGivenUp() async throws {
         let transport = StubTransport()
         let acknowledge = StubTransport.Pattern(where: { $0.url.path.hasSuffix(":acknowledge") })
-        transport.on(acknowledge, respond: PlayDeveloperAPITests.error(403, "forbidden"))
+        transport.on(acknowledge, respond: PlayDeveloperAPITests.error(403, reason: "forbidden"))
         let inner = subscription.transport
         transport.on(.any) { (request) throws(HTTPTransportError) in try await inner.send(request) }
         subscription.publish(["a"])
@@ -829,7 +829,7 @@ struct PullWorkerTests {
             { $0.maximumOutstandingMessages = 10_001 },
         ] as [@Sendable (inout PullWorker.Configuration) -> Void]
     )
-    func refusesConfigurations(_ change: @Sendable (inout PullWorker.Configuration) -> Void) {
+    func refusesConfigurations(change: @Sendable (inout PullWorker.Configuration) -> Void) {
         #expect(throws: ConfigurationError.self) { try worker(change) }
     }
 

@@ -66,7 +66,7 @@ struct PurchaseQuestionTests {
     }
 
     @Test(arguments: ["", ".", "..", "a\r\nb", "a\u{0}", String(repeating: "x", count: 3000)])
-    func tokenThatIsNoneCausesNoRequest(_ token: String) async throws {
+    func tokenThatIsNoneCausesNoRequest(token: String) async throws {
         for kind in [GooglePurchase.Kind.subscription, .product] {
             let purchase = try await ask(kind, token: token)
             let error = #expect(throws: DeliveryError.self) { try Google.mapped(purchase) }
@@ -80,13 +80,13 @@ struct PurchaseQuestionTests {
         arguments: [
             (HTTPTransportResponse(status: 400), .malformed), (HTTPTransportResponse(status: 503), .unavailable),
             (HTTPTransportResponse(status: 429), .unavailable), (HTTPTransportResponse(status: 302), .unavailable),
-            (PlayDeveloperAPITests.error(403, "accessNotConfigured"), .denied),
-            (PlayDeveloperAPITests.error(404, "applicationNotFound"), .denied),
+            (PlayDeveloperAPITests.error(403, reason: "accessNotConfigured"), .denied),
+            (PlayDeveloperAPITests.error(404, reason: "applicationNotFound"), .denied),
             (HTTPTransportResponse(status: 200, body: Array(#"{"lineItems":[]}"#.utf8)), .malformed),
             (HTTPTransportResponse(status: 200, body: Array(#"{"lineItems":7}"#.utf8)), .malformed),
         ] as [(HTTPTransportResponse, DeliveryError.Code)]
     )
-    func whatIsNoAnswerGivesNothing(_ response: HTTPTransportResponse, _ code: DeliveryError.Code) async throws {
+    func whatIsNoAnswerGivesNothing(response: HTTPTransportResponse, code: DeliveryError.Code) async throws {
         guard case .failure(let error) = try await outcome(response) else {
             Issue.record("\(response.status) was taken for an answer")
             return
@@ -96,7 +96,7 @@ struct PurchaseQuestionTests {
     }
 
     @Test("a purchase that Google does not know, or no longer keeps, has no owner", arguments: [404, 410])
-    func unknownPurchase(_ status: Int) async throws {
+    func unknownPurchase(status: Int) async throws {
         let result = try await outcome(HTTPTransportResponse(status: status)).get()
         #expect(result == Normalization(noChange: .init(.purchaseGone)))
         let account = Account("user-1", .obfuscatedAccountID)
@@ -179,7 +179,7 @@ struct PurchaseQuestionMappingTests {
     static let renewed = Vectors.purchase("ACTIVE")
     static let order = Play.found(
         .order,
-        "\(Vectors.order)..1",
+        for: "\(Vectors.order)..1",
         """
         {"orderId":"\(Vectors.order)..1","state":"PROCESSED","lineItems":[{"productId":"premium","subscriptionDetails":\
         {"servicePeriodStartTime":\(Vectors.JSON.time(Vectors.event - 1000))}}]}
@@ -193,13 +193,13 @@ struct PurchaseQuestionMappingTests {
     ) throws -> Normalization {
         try map(
             .subscription,
-            [Play.found(.subscription, Vectors.token, purchase.json)] + others,
+            [Play.found(.subscription, for: Vectors.token, purchase.json)] + others,
             at: time
         )
     }
 
     static func question(_ product: Vectors.Product, at time: Int64 = asked) throws -> Normalization {
-        try map(.product, [Play.found(.product, Vectors.token, product.json)], at: time)
+        try map(.product, [Play.found(.product, for: Vectors.token, product.json)], at: time)
     }
 
     private static func map(
@@ -227,7 +227,7 @@ struct PurchaseQuestionMappingTests {
     func clocks() throws {
         for (received, asserted) in [(-3_600_000, -60_000), (-2500, -2500), (0, 0), (3_600_000, 0)] as [(Int64, Int64)]
         {
-            var lookup = Play.found(.subscription, Vectors.token, Self.first.json)
+            var lookup = Play.found(.subscription, for: Vectors.token, Self.first.json)
             lookup.answer.answeredAt = Play.date(Self.asked)
             let event = try #require(try Self.map(.subscription, [lookup], at: Self.asked + received).events.first)
             #expect(event.assertedAt == Play.date(Self.asked + asserted), "\(received)")
@@ -288,7 +288,7 @@ struct PurchaseQuestionMappingTests {
             ("PAUSED", ["paused"], false), ("EXPIRED", ["expired"], false), ("WORMHOLE", ["unmapped"], false),
         ]
     )
-    func states(_ state: String, _ kinds: [String], _ isGranted: Bool) throws {
+    func states(state: String, kinds: [String], isGranted: Bool) throws {
         let isUnpaid = state.hasPrefix("PENDING")
         let isOver = state == "EXPIRED" || state == "ON_HOLD"
         let purchase = Self.first.with {
@@ -306,7 +306,7 @@ struct PurchaseQuestionMappingTests {
 
     /// Google's own notification of each state, which comes late and finds the same.
     @Test(arguments: [("CANCELED", 3), ("IN_GRACE_PERIOD", 6), ("ON_HOLD", 5), ("PAUSED", 10), ("EXPIRED", 13)])
-    func notificationOfTheSameIsNoNews(_ state: String, _ number: Int) throws {
+    func notificationOfTheSameIsNoNews(state: String, number: Int) throws {
         let purchase = Self.first.with {
             $0.state = state
             $0.items[0].isRenewing = state != "CANCELED"
@@ -411,7 +411,7 @@ struct PurchaseQuestionMappingTests {
             $0.items[0].extra["deferredItemReplacement"] = #"{"productId":"basic"}"#
         }
         for time in [changedAt + 1000, Self.asked, Self.asked + Self.day] {
-            let predecessor = Play.found(.subscription, "token-1", before.json)
+            let predecessor = Play.found(.subscription, for: "token-1", before.json)
             let result = try Self.question(planned, others: [predecessor], at: time)
             #expect(result.kinds == ["product_change_scheduled"])
             #expect(result.events.first?.period?.start == Play.date(changedAt))

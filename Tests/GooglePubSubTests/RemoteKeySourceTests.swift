@@ -151,7 +151,7 @@ struct RemoteKeySourceTests {
             (["Cache-Control": "s-maxage=700, max-age=9000, stale-if-error=60"], 9000),
         ] as [(HTTPTransportHeaders, Int)]
     )
-    func lifetime(_ headers: HTTPTransportHeaders, _ seconds: Int) async throws {
+    func lifetime(headers: HTTPTransportHeaders, seconds: Int) async throws {
         transport.on(.any, respond: try Self.answer(["current"], headers))
         #expect(await code("current") == nil)
         // Another set is asked for when a tenth of the time is left.
@@ -289,14 +289,14 @@ struct RemoteKeySourceTests {
     ]
 
     @Test(arguments: strange)
-    func strangeAnswersFailClosed(_ answer: HTTPTransportResponse) async throws {
+    func strangeAnswersFailClosed(answer: HTTPTransportResponse) async throws {
         transport.on(.any, respond: answer)
         #expect(await code("current") == .unavailable)
         #expect(transport.requests.allSatisfy { $0.url.host == "www.googleapis.com" })
     }
 
     @Test(arguments: [203, 206, 404, 503])
-    func onlySuccessIsAKeySet(_ status: Int) async throws {
+    func onlySuccessIsAKeySet(status: Int) async throws {
         var answer = try Self.answer(["current"])
         answer.status = status
         transport.on(.any, respond: answer)
@@ -309,14 +309,14 @@ struct RemoteKeySourceTests {
             { $0.unknownKeyInterval = .zero }, { $0.failureInterval = .seconds(-1) }, { $0.defaultLifetime = .zero },
         ] as [@Sendable (inout RemoteKeySource.Policy) -> Void]
     )
-    func refusesPoliciesThatMakeNoSense(_ change: @Sendable (inout RemoteKeySource.Policy) -> Void) {
+    func refusesPoliciesThatMakeNoSense(change: @Sendable (inout RemoteKeySource.Policy) -> Void) {
         var policy = RemoteKeySource.Policy()
         change(&policy)
         #expect(throws: ConfigurationError.self) { try RemoteKeySource(transport: transport, policy: policy) }
     }
 
     @Test(arguments: strange)
-    func strangeAnswersDoNotReplaceKeys(_ answer: HTTPTransportResponse) async throws {
+    func strangeAnswersDoNotReplaceKeys(answer: HTTPTransportResponse) async throws {
         transport.on(.any, respond: try Self.answer(["current"]), answer)
         #expect(await code("current") == nil)
         clock.advance(by: .seconds(3600))

@@ -64,7 +64,7 @@ struct RemovedItemTests {
         arguments: ["audio", "premium"],
         [true, false]
     )
-    func removed(_ removed: String, isListedOnce: Bool) throws {
+    func removed(removed: String, isListedOnce: Bool) throws {
         let chapters = try Self.chapters(removing: removed, isListedOnce: isListedOnce)
         let left = removed == "audio" ? "premium" : "audio"
         let credits: Int64 = left == "premium" ? 100 : 7
@@ -99,7 +99,7 @@ struct RemovedItemTests {
         arguments: ["audio", "premium"],
         [true, false]
     )
-    func news(_ removed: String, isListedOnce: Bool) throws {
+    func news(removed: String, isListedOnce: Bool) throws {
         let left = removed == "audio" ? "premium" : "audio"
         var ledger = AccountLedger()
         let news = try Self.chapters(removing: removed, isListedOnce: isListedOnce).flatMap { ledger.apply($0) }
@@ -117,7 +117,7 @@ struct RemovedItemTests {
 
     /// Its end takes away nothing that was paid for. It is over all the same.
     @Test("its start is news of the past once its end is known, in any order", arguments: ["audio", "premium"])
-    func startAfterEnd(_ removed: String) throws {
+    func startAfterEnd(removed: String) throws {
         let chapters = try Self.chapters(removing: removed, isListedOnce: true)
         for order in Self.permutations(3) {
             var ledger = AccountLedger()
@@ -133,7 +133,7 @@ struct RemovedItemTests {
         "its removal turns its renewal off, whichever item it is, and changes no product",
         arguments: ["audio", "premium"]
     )
-    func announced(_ removed: String) throws {
+    func announced(removed: String) throws {
         let announced = ["audio", "premium"].map { Self.item($0, months: 1, isRemoved: $0 == removed) }
         for state in ["ACTIVE", "CANCELED"] {
             let purchase = Self.purchase(announced).with { $0.state = state }

@@ -64,7 +64,7 @@ struct ReplacementCreditTests {
         "changing to and fro without being charged gives no credits",
         arguments: ["WITH_TIME_PRORATION", "WITHOUT_PRORATION"]
     )
-    func toAndFro(_ mode: String) throws {
+    func toAndFro(mode: String) throws {
         var host = Host()
         var before = Vectors.purchase("ACTIVE").with {
             $0.start = Self.start - 2000
@@ -91,7 +91,7 @@ struct ReplacementCreditTests {
                 new,
                 token: "token-\(change)",
                 at: time,
-                others: [Play.found(.subscription, token, before.json)]
+                others: [Play.found(.subscription, for: token, before.json)]
             ).events
             #expect(events.map(\.kind).contains(.productChanged))
             host.handle(events)
@@ -127,7 +127,7 @@ struct ReplacementCreditTests {
         }
         new.items[0].order = "GPA.3312-4415-6677-88991..0"
         new.linked = Vectors.token
-        let others = [Play.found(.subscription, Vectors.token, old.json)]
+        let others = [Play.found(.subscription, for: Vectors.token, old.json)]
         host.handle(try Play.map(2, new, token: "token-1", at: renewed, others: others).events)
         #expect((host.left, host.bought) == (200, 0))
     }
@@ -138,7 +138,7 @@ struct ReplacementCreditTests {
         arguments: [-270_000, 4000] as [Int64],
         [true, false]
     )
-    func deferredChangeEarly(_ offset: Int64, listsOld: Bool) throws {
+    func deferredChangeEarly(offset: Int64, listsOld: Bool) throws {
         let end = Self.start + 30 * Self.day
         var host = Host()
         let bought = Vectors.purchase("ACTIVE").with {
@@ -172,7 +172,7 @@ struct ReplacementCreditTests {
             renewed,
             token: Vectors.oldToken,
             at: end + offset,
-            others: [Play.found(.subscription, Vectors.token, old.json)]
+            others: [Play.found(.subscription, for: Vectors.token, old.json)]
         )
         var ledger = host.ledger
         #expect(result.events.map { ledger.apply($0).event.kind } == [.renewed])
@@ -191,7 +191,7 @@ struct ReplacementCreditTests {
             "WITH_TIME_PRORATION", "WITHOUT_PRORATION", "CHARGE_PRORATED_PRICE", "CHARGE_FULL_PRICE", "DEFERRED",
         ]
     )
-    func reportedAfterRenewal(_ mode: String) throws {
+    func reportedAfterRenewal(mode: String) throws {
         let bought = Vectors.purchase("ACTIVE").with {
             $0.start = Self.start - 2000
             $0.items = [Self.item("basic", order: 0, until: Self.start + 30 * Self.day)]
@@ -223,7 +223,7 @@ struct ReplacementCreditTests {
                         token: "token-1",
                         at: time,
                         askedAt: renewedAt + Self.day,
-                        others: [Play.found(.subscription, Vectors.token, replaced.json)]
+                        others: [Play.found(.subscription, for: Vectors.token, replaced.json)]
                     ).events
                 )
             }
@@ -257,7 +257,7 @@ struct ReplacementCreditTests {
             new,
             token: "token-1",
             at: time,
-            others: [Play.found(.subscription, Vectors.token, old.json)]
+            others: [Play.found(.subscription, for: Vectors.token, old.json)]
         ).events
         #expect(events.map(\.kind).contains(.productChanged))
         host.handle(events)
@@ -299,7 +299,7 @@ struct ReplacementCreditTests {
         arguments: [nil, 0],
         ["deferred", "kept"]
     )
-    func paidBeforeChange(_ renewal: Int?, _ change: String) throws {
+    func paidBeforeChange(renewal: Int?, change: String) throws {
         let end = Self.start + 30 * Self.day
         let bought = Vectors.purchase("ACTIVE").with {
             $0.start = Self.start - 2000
@@ -328,7 +328,7 @@ struct ReplacementCreditTests {
             4,
             new,
             at: Self.start + 600_000,
-            others: [Play.found(.subscription, Vectors.oldToken, bought.json)]
+            others: [Play.found(.subscription, for: Vectors.oldToken, bought.json)]
         ).events
         for order in [[paid, changed], [changed, paid], [changed, paid, changed, paid]] {
             var host = Host()

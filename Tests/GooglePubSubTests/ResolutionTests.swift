@@ -102,7 +102,7 @@ struct ResolutionTests {
     }
 
     @Test(arguments: [0, 1, 10])
-    func walksOnlySoFar(_ limit: Int) async throws {
+    func walksOnlySoFar(limit: Int) async throws {
         for number in 0..<100 {
             on(Self.tokens("t\(number)"), Self.subscription("EXPIRED", linked: "t\(number + 1)"))
         }
@@ -127,12 +127,12 @@ struct ResolutionTests {
             (HTTPTransportResponse(status: 500), .unavailable), (HTTPTransportResponse(status: 429), .unavailable),
             (HTTPTransportResponse(status: 200), .unavailable), (HTTPTransportResponse(status: 302), .unavailable),
             (HTTPTransportResponse(status: 200, body: Array("<html>".utf8)), .unavailable),
-            (PlayDeveloperAPITests.error(401, "permissionDenied", domain: "androidpublisher"), .unavailable),
-            (PlayDeveloperAPITests.error(403, "accessNotConfigured"), .unavailable),
-            (PlayDeveloperAPITests.error(404, "applicationNotFound"), .unavailable),
+            (PlayDeveloperAPITests.error(401, reason: "permissionDenied", domain: "androidpublisher"), .unavailable),
+            (PlayDeveloperAPITests.error(403, reason: "accessNotConfigured"), .unavailable),
+            (PlayDeveloperAPITests.error(404, reason: "applicationNotFound"), .unavailable),
         ] as [(HTTPTransportResponse, DeliveryError.Code)]
     )
-    func ownFailureIsNoAnswer(_ response: HTTPTransportResponse, _ code: DeliveryError.Code) async throws {
+    func ownFailureIsNoAnswer(response: HTTPTransportResponse, code: DeliveryError.Code) async throws {
         on(Self.tokens("purchase-token-secret"), response)
         for type in [2, 3, 12, 13] {
             let error = try #require(await refusal(Google.notification(type: type), adapter()))
@@ -156,7 +156,7 @@ struct ResolutionTests {
     }
 
     @Test func missingRightsAreWaitedForAndThenKept() async throws {
-        on(Self.tokens("purchase-token-secret"), PlayDeveloperAPITests.error(403, "accessNotConfigured"))
+        on(Self.tokens("purchase-token-secret"), PlayDeveloperAPITests.error(403, reason: "accessNotConfigured"))
         let day: Int64 = 86_400_000
         let recent = Google.notification(at: Google.now * 1000 - 3 * day)
         #expect(try await refusal(recent, adapter())?.code == .unavailable)
@@ -170,8 +170,8 @@ struct ResolutionTests {
 
     /// One refused token, while a worker works through what waited for four days, is no want of rights.
     @Test(arguments: ["authError", "unusable"])
-    func whatIsOldWaitsForAnAccessToken(_ trouble: String) async throws {
-        on(Self.tokens("purchase-token-secret"), PlayDeveloperAPITests.error(401, "authError"))
+    func whatIsOldWaitsForAnAccessToken(trouble: String) async throws {
+        on(Self.tokens("purchase-token-secret"), PlayDeveloperAPITests.error(401, reason: "authError"))
         let tokens = FixedAccessToken(SecretBytes(trouble == "unusable" ? "access-token\n" : "access-token"))
         let api = try PlayDeveloperAPI(transport: transport, tokens: tokens, clock: clock)
         let old = Google.notification(at: Google.now * 1000 - 4 * 86_400_000)
@@ -179,7 +179,7 @@ struct ResolutionTests {
     }
 
     @Test(arguments: [(404, PlayAnswer.Outcome.notFound), (410, .gone), (400, .invalid)])
-    func factsAboutGooglesMemoryAreKept(_ status: Int, _ outcome: PlayAnswer.Outcome) async throws {
+    func factsAboutGooglesMemoryAreKept(status: Int, outcome: PlayAnswer.Outcome) async throws {
         on(Self.tokens("purchase-token-secret"), HTTPTransportResponse(status: status))
         let resolution = try await resolve(Google.notification(type: 13), adapter())
         #expect(resolution.subscription()?.outcome == outcome)
@@ -203,7 +203,7 @@ struct ResolutionTests {
     }
 
     @Test(arguments: [(3, "ACTIVE"), (12, "ACTIVE"), (13, "CANCELED"), (2, "PENDING"), (5, "ACTIVE"), (4, "PENDING")])
-    func answersThatLagBehindDoNotCount(_ type: Int, _ state: String) async throws {
+    func answersThatLagBehindDoNotCount(type: Int, state: String) async throws {
         on(Self.tokens("a"), Self.subscription(state))
         let fresh = Google.notification(type: type, token: "a", at: Google.now * 1000 - 59_999)
         #expect(try await refusal(fresh, adapter())?.code == .unavailable)
@@ -219,7 +219,7 @@ struct ResolutionTests {
         (4, "PENDING_PURCHASE_CANCELED"), (4, "ACTIVE"), (2, "ACTIVE"), (1, "ACTIVE"), (6, "ON_HOLD"), (99, "ACTIVE"),
         (3, "WORMHOLE"),
     ])
-    func answersThatShowTheEventCountAtOnce(_ type: Int, _ state: String) async throws {
+    func answersThatShowTheEventCountAtOnce(type: Int, state: String) async throws {
         on(Self.tokens("a"), Self.subscription(state))
         let fresh = Google.notification(type: type, token: "a", at: Google.now * 1000 - 1000)
         #expect(try await resolve(fresh, adapter()).subscription()?.outcome == .found)
@@ -228,7 +228,7 @@ struct ResolutionTests {
 
     /// An event of the future would be new until then.
     @Test(arguments: [(59_999, true), (60_000, false)] as [(Int64, Bool)])
-    func theFutureIsNotNewForEver(_ ahead: Int64, _ isNew: Bool) async throws {
+    func theFutureIsNotNewForEver(ahead: Int64, isNew: Bool) async throws {
         on(Self.tokens("a"), Self.subscription("ACTIVE"))
         let early = Google.notification(type: 13, token: "a", at: Google.now * 1000 + ahead)
         #expect(try await refusal(early, adapter())?.code == (isNew ? .unavailable : nil))
@@ -275,9 +275,12 @@ struct ResolutionTests {
     }
 
     @Test(arguments: [401, 403])
-    func rightsToSeeAPredecessorAreNotNeeded(_ status: Int) async throws {
+    func rightsToSeeAPredecessorAreNotNeeded(status: Int) async throws {
         on(Self.tokens("a"), Self.subscription("ACTIVE", linked: "b"))
-        on(Self.tokens("b"), PlayDeveloperAPITests.error(status, "permissionDenied", domain: "androidpublisher"))
+        on(
+            Self.tokens("b"),
+            PlayDeveloperAPITests.error(status, reason: "permissionDenied", domain: "androidpublisher")
+        )
         let resolution = try await resolve(Google.notification(token: "a"), adapter())
         #expect(resolution.lookups.map(\.answer.outcome) == [.found, .denied])
     }
@@ -287,9 +290,9 @@ struct ResolutionTests {
         arguments: [tokens("b"), "/orders/GPA.1..0"],
         [(true, "authError"), (true, nil), (false, nil)] as [(Bool, String?)]
     )
-    func accessTokenThatEndedSaysNothingOfRights(_ path: String, _ ending: (Bool, String?)) async throws {
+    func accessTokenThatEndedSaysNothingOfRights(path: String, ending: (Bool, String?)) async throws {
         let (isRefused, reason) = ending
-        on(path, PlayDeveloperAPITests.error(401, reason))
+        on(path, PlayDeveloperAPITests.error(401, reason: reason))
         on(
             Self.tokens("a"),
             Self.subscription("ACTIVE", linked: "b", #","lineItems":[{"latestSuccessfulOrderId":"GPA.1..0"}]"#)
@@ -357,9 +360,9 @@ struct ResolutionTests {
     static let paid = HTTPTransportResponse(status: 200, body: Array(#"{"orderId":"GPA.1","state":"PROCESSED"}"#.utf8))
 
     func onVoided(
-        _ subscription: HTTPTransportResponse,
-        _ product: HTTPTransportResponse,
-        _ order: HTTPTransportResponse
+        subscription: HTTPTransportResponse,
+        product: HTTPTransportResponse,
+        order: HTTPTransportResponse
     ) {
         on(Self.tokens("a"), subscription)
         on("/purchases/productsv2/tokens/a", product)
@@ -370,8 +373,8 @@ struct ResolutionTests {
         arguments: [(1, [.subscription, .order]), (2, [.product, .order]), (3, [])]
             as [(Int, [GoogleResolution.Lookup.Resource])]
     )
-    func asksForAVoidedPurchaseAndItsOrder(_ type: Int, _ asked: [GoogleResolution.Lookup.Resource]) async throws {
-        onVoided(Self.subscription("EXPIRED"), Self.product(), Self.refunded)
+    func asksForAVoidedPurchaseAndItsOrder(type: Int, asked: [GoogleResolution.Lookup.Resource]) async throws {
+        onVoided(subscription: Self.subscription("EXPIRED"), product: Self.product(), order: Self.refunded)
         #expect(try await resolve(Self.voided(type), adapter()).lookups.map(\.resource) == asked)
         let never = try adapter { $0.orderLookup = .never }
         #expect(try await resolve(Self.voided(type), never).lookups.map(\.resource) == asked.filter { $0 != .order })
@@ -391,7 +394,7 @@ struct ResolutionTests {
             (1, Self.subscription("EXPIRED"), owned, Self.paid), (2, running, Self.product(), Self.paid),
         ] {
             transport.removeRules()
-            onVoided(subscription, product, order)
+            onVoided(subscription: subscription, product: product, order: order)
             let fresh = Self.voided(type, at: Google.now * 1000 - 1000)
             #expect(try await refusal(fresh, adapter())?.code == .unavailable)
             #expect(try await resolve(Self.voided(type), adapter()).lookups.count == 2)
@@ -399,8 +402,8 @@ struct ResolutionTests {
     }
 
     @Test(arguments: [(1, [.product, .order]), (2, [.product])] as [(Int, [GoogleResolution.Lookup.Resource])])
-    func paidOrderOfAOneTimePurchase(_ type: Int, _ asked: [GoogleResolution.Lookup.Resource]) async throws {
-        onVoided(Self.subscription("ACTIVE"), Self.product(), Self.paid)
+    func paidOrderOfAOneTimePurchase(type: Int, asked: [GoogleResolution.Lookup.Resource]) async throws {
+        onVoided(subscription: Self.subscription("ACTIVE"), product: Self.product(), order: Self.paid)
         let notification = """
             {"version":"1.0","packageName":"\(Google.package)","eventTimeMillis":"\(Google.now * 1000 - 90_000)",\
             "oneTimeProductNotification":{"version":"1.0","notificationType":\(type),"purchaseToken":"a","sku":"p"}}
@@ -411,7 +414,7 @@ struct ResolutionTests {
 
     /// The list has what was voided since, in an order of its own, and an app may ask for few pages of it.
     @Test func listOfVoidedPurchasesIsNotReadToItsEnd() async throws {
-        onVoided(Self.subscription("EXPIRED"), Self.product(), Self.refunded)
+        onVoided(subscription: Self.subscription("EXPIRED"), product: Self.product(), order: Self.refunded)
         let list = Self.root + "/purchases/voidedpurchases"
         let pages = (1...5).map { PlayDeveloperAPITests.page("\($0)") }
         for page in pages { transport.on(.init(.get, path: list), times: 1) { (_) throws(HTTPTransportError) in page } }
@@ -421,13 +424,13 @@ struct ResolutionTests {
     }
 
     @Test(arguments: [(403, PlayAnswer.Outcome.denied), (400, .invalid)])
-    func listOfVoidedPurchasesThatIsRefusedIsKept(_ status: Int, _ outcome: PlayAnswer.Outcome) async throws {
-        onVoided(Self.subscription("EXPIRED"), Self.product(), Self.refunded)
-        on("/purchases/voidedpurchases", PlayDeveloperAPITests.error(status, "other"))
+    func listOfVoidedPurchasesThatIsRefusedIsKept(status: Int, outcome: PlayAnswer.Outcome) async throws {
+        onVoided(subscription: Self.subscription("EXPIRED"), product: Self.product(), order: Self.refunded)
+        on("/purchases/voidedpurchases", PlayDeveloperAPITests.error(status, reason: "other"))
         let adapter = try adapter { $0.looksUpVoidedPurchases = true }
         #expect(try await resolve(Self.voided(1), adapter).voidedPurchase("GPA.1")?.outcome == outcome)
         transport.removeRules()
-        onVoided(Self.subscription("EXPIRED"), Self.product(), Self.refunded)
+        onVoided(subscription: Self.subscription("EXPIRED"), product: Self.product(), order: Self.refunded)
         on("/purchases/voidedpurchases", HTTPTransportResponse(status: 500))
         #expect(await refusal(Self.voided(1), adapter)?.code == .unavailable)
     }
@@ -478,7 +481,7 @@ struct ResolutionTests {
                 """
             )
         )
-        on("/orders/GPA.1..0", PlayDeveloperAPITests.error(403, "permissionDenied"))
+        on("/orders/GPA.1..0", PlayDeveloperAPITests.error(403, reason: "permissionDenied"))
         on("/orders/GPA.2..0", PlayDeveloperAPITests.found)
         #expect(try await resolve(Google.notification(token: "a"), adapter()).lookups.count == 1)
         let charged = try adapter { $0.orderLookup = .charged }

@@ -114,7 +114,7 @@ enum KeyFile {
         ]
 
     @Test(arguments: broken)
-    func refusesBrokenFiles(_ broken: Broken) throws {
+    func refusesBrokenFiles(broken: Broken) throws {
         let text = try broken.text()
         let error = try #require(throws: ConfigurationError.self) { try ServiceAccount(keyFile: SecretBytes(text)) }
         #expect(error.message.hasPrefix("key file: "))
@@ -161,8 +161,7 @@ struct ServiceAccountTokenSourceTests {
         )
     }
 
-    static func error(_ status: Int, _ code: String, _ description: String = "secret details") -> HTTPTransportResponse
-    {
+    static func error(_ status: Int, _ code: String, description: String = "secret details") -> HTTPTransportResponse {
         HTTPTransportResponse(
             status: status,
             body: Array(#"{"error":"\#(code)","error_description":"\#(description)"}"#.utf8)
@@ -327,7 +326,7 @@ struct ServiceAccountTokenSourceTests {
         (error(400, "invalid_grant"), false, 1), (error(401, "invalid_client"), false, 1),
         (error(400, "invalid_scope"), false, 1), (error(403, "unauthorized_client"), false, 1),
         (error(400, "internal_failure"), true, 3), (error(400, "server_error"), true, 3),
-        (error(400, "temporarily_unavailable"), true, 3), (error(400, "x", "internal_failure"), true, 3),
+        (error(400, "temporarily_unavailable"), true, 3), (error(400, "x", description: "internal_failure"), true, 3),
         (error(500, "x"), true, 3), (error(502, "x"), true, 3), (error(503, "x"), true, 3), (error(429, "x"), true, 3),
         (error(408, "x"), true, 3), (error(504, "x"), true, 3), (HTTPTransportResponse(status: 404), false, 1),
         (error(499, "x"), true, 1),
@@ -344,7 +343,7 @@ struct ServiceAccountTokenSourceTests {
         ),
         (error(400, "secret code with spaces"), false, 1),
     ])
-    func failures(_ answer: HTTPTransportResponse, _ isRetryable: Bool, _ attempts: Int) async throws {
+    func failures(answer: HTTPTransportResponse, isRetryable: Bool, attempts: Int) async throws {
         transport.on(.any, respond: answer)
         let error = try #require(await failure(source()))
         #expect(error.isRetryable == isRetryable)
@@ -365,7 +364,7 @@ struct ServiceAccountTokenSourceTests {
     @Test(arguments: [
         ("\"3599\"", 3599), ("60", 60), ("null", 600), ("\"x\"", 600), ("-5", 0), ("99999999999", 86_400),
     ])
-    func lifetimes(_ text: String, _ seconds: Int) async throws {
+    func lifetimes(text: String, seconds: Int) async throws {
         transport.on(.any, respond: Self.answer("a", expiresIn: text), Self.answer("b"))
         let source = try source()
         #expect(try await token(source) == "a")
@@ -388,7 +387,7 @@ struct ServiceAccountTokenSourceTests {
     }
 
     @Test(arguments: [#""token_type":"Bearer""#, #""token_type":"bearer""#, #""token_type":null"#, #""x":1"#])
-    func theTypeOfATokenHasNoCaseAndMayBeAbsent(_ member: String) async throws {
+    func theTypeOfATokenHasNoCaseAndMayBeAbsent(member: String) async throws {
         let body = #"{"access_token":"a",\#(member)}"#
         transport.on(.any, respond: HTTPTransportResponse(status: 200, body: Array(body.utf8)))
         #expect(try await token(source()) == "a")
@@ -398,7 +397,7 @@ struct ServiceAccountTokenSourceTests {
         ("20:36:40", "; the clock here differs from Google's by -600 s"),
         ("20:25:39", "; the clock here differs from Google's by 61 s"), ("20:27:40", ""), ("20:25:40", ""),
     ])
-    func saysThatTheClockIsOff(_ time: String, _ addition: String) async throws {
+    func saysThatTheClockIsOff(time: String, addition: String) async throws {
         var answer = Self.error(400, "invalid_grant")
         // 28 May 2026 20:26:40 is the time in the assertion.
         answer.headers = ["Date": "Thu, 28 May 2026 \(time) GMT"]

@@ -88,7 +88,7 @@ struct VoidedPurchaseHistoryTests {
         let subscription = try ResolutionMapping(
             resolved: Play.resolved(
                 Vectors.voidedHint(1, 1, order: Self.order, token: Self.subscriptionToken),
-                [Play.found(.subscription, Self.subscriptionToken, Self.subscription.json)]
+                [Play.found(.subscription, for: Self.subscriptionToken, Self.subscription.json)]
             )
         ).normalization
         let ids: [[EventID]] = events.map { $0.map(\.id) }

@@ -107,7 +107,7 @@ struct WholePurchaseTests {
             new,
             token: Vectors.oldToken,
             at: changedAt,
-            others: [Play.found(.subscription, Vectors.token, old.json)]
+            others: [Play.found(.subscription, for: Vectors.token, old.json)]
         )
         let stated = try #require(
             changed.statements.first { $0.subscription.id == PurchaseToken(Vectors.token).fingerprint }

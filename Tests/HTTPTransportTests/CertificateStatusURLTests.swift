@@ -15,7 +15,7 @@ import Testing
             "http://ocsp.example.com/a\u{0}b", "https://ocsp.example.com:6379/", "https://localhost/",
         ]
     )
-    func refused(_ text: String) {
+    func refused(text: String) {
         let error = #expect(throws: HTTPTransportError.self) { try HTTPSURL.certificateStatus(text) }
         #expect(error?.code == .invalidRequest)
     }

@@ -15,7 +15,7 @@ import Testing
             ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
         ] as [(String, Int64)]
     )
-    func dates(_ text: String, _ seconds: Int64) {
+    func dates(text: String, seconds: Int64) {
         #expect(HTTPDate(text)?.seconds == seconds)
     }
 
@@ -26,7 +26,7 @@ import Testing
         "Thu, 28 May 2026 20:26:40 UTC", "Thursday, 28-May-2026 20:26:40 GMT",
         "Thu, 28 May 2026 " + String(repeating: " ", count: 20) + "20:26:40 GMT",
     ])
-    func otherTextsAreNone(_ text: String) {
+    func otherTextsAreNone(text: String) {
         #expect(HTTPDate(text) == nil)
     }
 }

@@ -102,7 +102,7 @@ import Testing
             (["v2", "a/b", .init("c", verb: "d")], false), ([], false),
         ] as [([HTTPSURL.PathSegment], Bool)]
     )
-    func leadsToItsSegmentsHoweverEachIsEncoded(_ segments: [HTTPSURL.PathSegment], _ isSo: Bool) throws {
+    func leadsToItsSegmentsHoweverEachIsEncoded(segments: [HTTPSURL.PathSegment], isSo: Bool) throws {
         #expect(try HTTPSURL("https://example.com/v2/a%2fb/%63?x=1").leads(to: segments) == isSo)
     }
 

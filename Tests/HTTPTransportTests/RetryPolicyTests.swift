@@ -18,7 +18,7 @@ private struct Constant: RandomNumberGenerator {
         after attempt: Int = 1,
         of method: HTTPTransportRequest.Method = .get,
         _ status: Int = 503,
-        _ headers: HTTPTransportHeaders = [:],
+        headers: HTTPTransportHeaders = [:],
         elapsed: Duration = .zero,
         random: UInt64 = .max
     ) throws -> Duration? {
@@ -136,13 +136,13 @@ private struct Constant: RandomNumberGenerator {
     }
 
     private func delay(_ headers: HTTPTransportHeaders, random: UInt64 = 1) throws -> Duration? {
-        try delay(RetryPolicy(), 503, headers, random: random)
+        try delay(RetryPolicy(), 503, headers: headers, random: random)
     }
 
     @Test func noWaitBehindTheDeadline() throws {
         let policy = RetryPolicy(deadline: .seconds(10))
-        #expect(try delay(policy, 503, ["Retry-After": "4"], elapsed: .seconds(5)) == .seconds(4))
-        #expect(try delay(policy, 503, ["Retry-After": "5"], elapsed: .seconds(5)) == nil)
+        #expect(try delay(policy, 503, headers: ["Retry-After": "4"], elapsed: .seconds(5)) == .seconds(4))
+        #expect(try delay(policy, 503, headers: ["Retry-After": "5"], elapsed: .seconds(5)) == nil)
         #expect(try delay(policy, elapsed: .seconds(10), random: 1) == nil)
         #expect(try delay(policy, elapsed: .seconds(11), random: 1) == nil)
     }
@@ -155,8 +155,8 @@ private struct Constant: RandomNumberGenerator {
             }
             return word == "true" ? .retry : .stop
         }
-        #expect(try delay(policy, 400, ["Stripe-Should-Retry": "true"]) != nil)
-        #expect(try delay(policy, 503, ["Stripe-Should-Retry": "false"]) == nil)
+        #expect(try delay(policy, 400, headers: ["Stripe-Should-Retry": "true"]) != nil)
+        #expect(try delay(policy, 503, headers: ["Stripe-Should-Retry": "false"]) == nil)
         #expect(try delay(policy, 503) != nil)
     }
 }

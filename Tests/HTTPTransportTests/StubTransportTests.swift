@@ -6,7 +6,7 @@ import Testing
     private func request(
         _ method: HTTPTransportRequest.Method = .get,
         _ host: String = "a.example",
-        _ path: [HTTPSURL.PathSegment] = ["x"]
+        path: [HTTPSURL.PathSegment] = ["x"]
     ) throws -> HTTPTransportRequest {
         try HTTPTransportRequest(method, HTTPSURL(host: host, path: path), maximumResponseBytes: 3)
     }
@@ -26,7 +26,7 @@ import Testing
         #expect(try await code(transport, request()) == nil)
         #expect(try await code(transport, request(.post)) == .connectionFailed)
         #expect(try await code(transport, request(.get, "b.example")) == .connectionFailed)
-        #expect(try await code(transport, request(.get, "a.example", ["y"])) == .connectionFailed)
+        #expect(try await code(transport, request(.get, "a.example", path: ["y"])) == .connectionFailed)
         #expect(transport.requests.count == 4)
     }
 

@@ -128,7 +128,7 @@ struct AnswersTests {
     }
 
     @Test("for no purchase that was erased", arguments: [LifecycleEvent.refundRequested(.init(transaction: "1")), nil])
-    func erased(_ question: LifecycleEvent?) async throws {
+    func erased(question: LifecycleEvent?) async throws {
         let journal = try await journal()
         if let question {
             var asked = Self.required

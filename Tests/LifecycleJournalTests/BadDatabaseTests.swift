@@ -160,7 +160,7 @@ struct BadDatabaseTests {
         }
 
         @Test("A server that crashes, that answers no more, and that may not be written", arguments: Trouble.allCases)
-        func trouble(_ trouble: Trouble) async throws {
+        func trouble(trouble: Trouble) async throws {
             let server = try await PostgresServer()
             let url = try await server.database()
             var configuration = PostgresJournalStorage.Configuration(url: SecretBytes(url))

@@ -118,7 +118,7 @@ struct HostileCustomerTests {
     }
 
     @Test("in bytes", arguments: Life.allCases)
-    func bytes(_ life: Life) async throws {
+    func bytes(life: Life) async throws {
         let (few, many) = (try await Self.size(life, 20), try await Self.size(life, 80))
         #expect(many < few * 5, "\(few) bytes for 20, \(many) for 80")
     }

@@ -135,7 +135,7 @@ struct JournalTests {
     }
 
     @Test("The end of a purchase ends the items that are stored under names of their own", arguments: [false, true])
-    func items(_ endFirst: Bool) async throws {
+    func items(endFirst: Bool) async throws {
         func result(_ id: String, at days: Double, _ facts: [Fact]) -> Normalization {
             let statement = StoreStatement(
                 subscription: SubscriptionID(store: .playStore, environment: .production, id: id),
@@ -548,7 +548,7 @@ struct JournalTests {
 
     /// Such an account has no purchase whose version the uses would raise.
     @Test("A gift is used once, by several at once, and under any of the account's names", arguments: storages)
-    func gifts(_ storage: Storage) async throws {
+    func gifts(storage: Storage) async throws {
         let folder = TemporaryFolder()
         let journals = try await storage.handles(folder).map { journal($0) }
         let (ada, bob) = (Account.Identifier("ada", .appUserID), Account.Identifier("bob", .appUserID))

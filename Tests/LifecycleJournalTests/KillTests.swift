@@ -13,29 +13,34 @@ struct KillTests {
     private static let processes = isLong ? [2, 4] : [2]
 
     @Test("On SQLite", arguments: processes)
-    func sqlite(_ processes: Int) async throws {
+    func sqlite(processes: Int) async throws {
         let folder = TemporaryFolder()
         let path = folder.path("kill.sqlite")
-        try await kill(processes, "sqlite:\(path)", folder, try await SQLiteJournalStorage(path: path))
+        try await kill(
+            processes,
+            database: "sqlite:\(path)",
+            in: folder,
+            storage: try await SQLiteJournalStorage(path: path)
+        )
     }
 
     @Test("On PostgreSQL", .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"), arguments: processes)
-    func postgres(_ processes: Int) async throws {
+    func postgres(processes: Int) async throws {
         let url = try await PostgresServer.shared().database()
         try await kill(
             processes,
-            url,
-            TemporaryFolder(),
-            try await PostgresJournalStorage(.init(url: SecretBytes(url)))
+            database: url,
+            in: TemporaryFolder(),
+            storage: try await PostgresJournalStorage(.init(url: SecretBytes(url)))
         )
     }
 
     /// Several processes at once write one log, each in an order of its own, and are killed at some moment, again and again.
     private func kill(
         _ processes: Int,
-        _ database: String,
-        _ folder: TemporaryFolder,
-        _ storage: some JournalStorage
+        database: String,
+        in folder: TemporaryFolder,
+        storage: some JournalStorage
     ) async throws {
         let journal = Journal(storage, now: { Date() })
         let ended = StripeLife.start.addingTimeInterval(400 * 86_400)

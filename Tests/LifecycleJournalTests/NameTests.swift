@@ -95,7 +95,7 @@ struct NameTests {
     }
 
     @Test("Deliveries are listed while they are kept", arguments: [nil, Duration.seconds(86_400)])
-    func deliveries(_ retention: Duration?) async throws {
+    func deliveries(retention: Duration?) async throws {
         let journal = await journal(retaining: retention)
         let lineages = try await life.ledger().states.flatMap(\.lineages)
         let kept = try await journal.deliveries(of: lineages)

@@ -43,5 +43,5 @@ struct TraceTests {
             "00-4bf92f3577b34da6a3ce929d0e0e473\u{e9}-00f067aa0ba902b7-01",
         ]
     )
-    func malformed(_ text: String) { #expect(TraceParent(text) == nil) }
+    func malformed(text: String) { #expect(TraceParent(text) == nil) }
 }

@@ -27,7 +27,7 @@ struct AccountStories {
         product: PurchasedProduct? = PurchasedProduct(id: "basic"),
         id: EventID? = nil,
         notification: String? = nil,
-        _ facts: [Fact]
+        facts: [Fact]
     ) -> NormalizedEvent {
         let lineage = SubscriptionID(store: store, environment: .production, id: lineage)
         let key = notification ?? "\(event.kind)-\(name ?? "")-\(days)-\(provider)"
@@ -83,8 +83,8 @@ struct AccountStories {
             .init(transaction: "L1", product: "lifetime", purchase: purchase, at: Self.day(0))
         )
         let end = Fact.periodEnded(.init(start: Self.day(0), transaction: "L1", at: Self.day(10), reason: .unknown))
-        let shared = Self.event(.oneTimePurchased(purchase), "L1", at: 0, [bought])
-        let revoked = Self.event(.revoked(.init(reason: .familySharingEnded)), "L1", at: 10, [bought, end])
+        let shared = Self.event(.oneTimePurchased(purchase), "L1", at: 0, facts: [bought])
+        let revoked = Self.event(.revoked(.init(reason: .familySharingEnded)), "L1", at: 10, facts: [bought, end])
         for story in [[shared, revoked], [revoked, shared], [revoked]] {
             let host = Self.play(story)
             let state = host.ledger.states[0]
@@ -93,15 +93,15 @@ struct AccountStories {
             #expect(state.nextTransition(after: Self.day(5)) == Self.day(10))
         }
         // Shared anew.
-        let again = Self.event(.oneTimePurchased(purchase), "L1", at: 20, [bought])
+        let again = Self.event(.oneTimePurchased(purchase), "L1", at: 20, facts: [bought])
         #expect(Self.play([again, shared, revoked]).ledger.states[0].access(at: Self.day(21)).isGranted)
     }
 
     static func begins(
         _ name: TransactionID?,
         _ product: ProductID,
-        _ from: Double,
-        _ to: Double,
+        from: Double,
+        to: Double,
         at: Double? = nil,
         lineage: String = "L1",
         store: PurchaseStore = .appStore,
@@ -124,7 +124,7 @@ struct AccountStories {
             by: provider,
             product: PurchasedProduct(id: product),
             id: name.map { .periodBegan(id, transaction: $0, product: product) },
-            [
+            facts: [
                 .period(
                     .init(period, product: product, phase: .regular, transaction: factTransaction ?? name)
                 ),
@@ -136,19 +136,19 @@ struct AccountStories {
     @Test("a purchase after a refund pays out in full, even if the relay reports it seconds later")
     func relayedPurchaseAfterRefund() {
         let minute = 1.0 / 1440
-        let basic = Self.begins("t1", "basic", 0, 30, at: minute)
+        let basic = Self.begins("t1", "basic", from: 0, to: 30, at: minute)
         let refund = Self.event(
             .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
             "t1",
             at: 10,
             by: .revenuecat,
-            [
+            facts: [
                 .refund(
                     .init(transaction: "t1", scope: .full, at: Self.day(10), periodStart: Self.day(0), endsAccess: true)
                 )
             ]
         )
-        let pro = Self.begins("t2", "pro", 13, 43, at: 13 + minute, isRenewal: true)
+        let pro = Self.begins("t2", "pro", from: 13, to: 43, at: 13 + minute, isRenewal: true)
         #expect(Self.play([basic, refund, pro]).included(at: Self.day(14)) == 500)
     }
 
@@ -160,7 +160,7 @@ struct AccountStories {
             at: days,
             store: .amazon,
             by: .revenuecat,
-            [
+            facts: [
                 .refund(
                     .init(
                         transaction: "t1",
@@ -176,8 +176,8 @@ struct AccountStories {
 
     @Test("a refund of a period that keeps the transaction of the first takes nothing of the first")
     func sharedTransactionWithinThePeriod() {
-        let first = Self.begins("t1", "basic", 0, 30, store: .amazon)
-        let second = Self.begins(nil, "basic", 20, 50, store: .amazon, isRenewal: true)
+        let first = Self.begins("t1", "basic", from: 0, to: 30, store: .amazon)
+        let second = Self.begins(nil, "basic", from: 20, to: 50, store: .amazon, isRenewal: true)
         let refund = Self.relayedRefund(at: 25, ofPeriodFrom: 20)
         for story in [[first, second, refund], [refund, second, first]] {
             let state = Self.play(story).ledger.states[0]
@@ -195,14 +195,14 @@ struct AccountStories {
             "c1",
             at: 0,
             product: PurchasedProduct(id: "coins"),
-            [.purchase(.init(transaction: "c1", product: "coins", purchase: purchase, at: Self.day(0)))]
+            facts: [.purchase(.init(transaction: "c1", product: "coins", purchase: purchase, at: Self.day(0)))]
         )
         let refund = Self.event(
             .refunded(.init(transaction: "c1", scope: .fraction(half), reason: .unknown, affectsCurrentPeriod: true)),
             "c1",
             at: 2,
             product: PurchasedProduct(id: "coins"),
-            [
+            facts: [
                 .refund(
                     .init(
                         transaction: "c1",
@@ -219,7 +219,7 @@ struct AccountStories {
 
     @Test("a quantity that one channel does not know: credits do not depend on which is first")
     func quantity() {
-        func coins(_ quantity: Int64, _ provider: Provider, _ days: Double) -> NormalizedEvent {
+        func coins(_ quantity: Int64, by provider: Provider, at days: Double) -> NormalizedEvent {
             let purchase = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: quantity)
             let id = SubscriptionID(store: .appStore, environment: .production, id: "L1")
             return Self.event(
@@ -229,23 +229,25 @@ struct AccountStories {
                 by: provider,
                 product: PurchasedProduct(id: "coins"),
                 id: .purchased(id, transaction: "c1", product: "coins"),
-                [.purchase(.init(transaction: "c1", product: "coins", purchase: purchase, at: Self.day(0)))]
+                facts: [.purchase(.init(transaction: "c1", product: "coins", purchase: purchase, at: Self.day(0)))]
             )
         }
-        let (apple, relay) = (coins(3, .apple, 0), coins(1, .revenuecat, 0))
+        let (apple, relay) = (coins(3, by: .apple, at: 0), coins(1, by: .revenuecat, at: 0))
         let refund = Self.event(
             .refunded(.init(transaction: "c1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
             "c1",
             at: 2,
             product: PurchasedProduct(id: "coins"),
-            [.refund(.init(transaction: "c1", scope: .full, at: Self.day(2), periodStart: nil, endsAccess: true))]
+            facts: [
+                .refund(.init(transaction: "c1", scope: .full, at: Self.day(2), periodStart: nil, endsAccess: true))
+            ]
         )
         let reversal = Self.event(
             .refundReversed(.init(transaction: "c1")),
             "c1",
             at: 3,
             product: PurchasedProduct(id: "coins"),
-            [.refund(.init(transaction: "c1", scope: nil, at: Self.day(3), periodStart: nil, endsAccess: false))]
+            facts: [.refund(.init(transaction: "c1", scope: nil, at: Self.day(3), periodStart: nil, endsAccess: false))]
         )
         #expect(Self.play([apple, relay]).bought == 90)
         #expect(Self.play([relay, apple]).bought == 90)
@@ -264,7 +266,7 @@ struct AccountStories {
                 at: days,
                 store: .stripe,
                 by: .stripe,
-                periods.map { from, to, product in
+                facts: periods.map { from, to, product in
                     .period(
                         .init(
                             ServicePeriod(start: Self.day(from), end: Self.day(to)),
@@ -293,7 +295,7 @@ struct AccountStories {
     }
 
     @Test("refunded, restored and refunded again, beside a period of no length", arguments: [0, 1, 2, 3, 4, 5])
-    func refundReversedRefunded(_ order: Int) {
+    func refundReversedRefunded(order: Int) {
         func refund(_ scope: LifecycleEvent.Refund.Scope?, _ days: Double) -> NormalizedEvent {
             Self.event(
                 scope.map {
@@ -302,7 +304,7 @@ struct AccountStories {
                     ?? .refundReversed(.init(transaction: "t1")),
                 "t1",
                 at: days,
-                [
+                facts: [
                     .refund(
                         .init(
                             transaction: "t1",
@@ -316,8 +318,8 @@ struct AccountStories {
             )
         }
         var story = [
-            Self.begins("t1", "basic", 0, 30, by: .apple), refund(.full, 5), refund(nil, 6), refund(.full, 7),
-            Self.begins("t0", "basic", 10, 10, by: .apple),
+            Self.begins("t1", "basic", from: 0, to: 30, by: .apple), refund(.full, 5), refund(nil, 6), refund(.full, 7),
+            Self.begins("t0", "basic", from: 10, to: 10, by: .apple),
         ]
         for _ in 0..<order { story.append(story.removeFirst()) }
         let state = Self.play(story).ledger.states[0]
@@ -333,7 +335,7 @@ struct AccountStories {
             "L1",
             at: 0,
             by: .revenuecat,
-            [
+            facts: [
                 .purchase(.init(transaction: "L1", product: "pass", purchase: purchase, at: Self.day(0)))
             ]
         )
@@ -342,14 +344,16 @@ struct AccountStories {
             "L1",
             at: 10,
             by: .revenuecat,
-            [.refund(.init(transaction: "L1", scope: .full, at: Self.day(10), periodStart: nil, endsAccess: true))]
+            facts: [
+                .refund(.init(transaction: "L1", scope: .full, at: Self.day(10), periodStart: nil, endsAccess: true))
+            ]
         )
         let expired = Self.event(
             .expired(.init(reason: .refunded)),
             "L1",
             at: 10.01,
             by: .revenuecat,
-            [
+            facts: [
                 .periodEnded(.init(start: Self.day(0), transaction: "L1", at: Self.day(10), reason: .refunded))
             ]
         )
@@ -358,7 +362,7 @@ struct AccountStories {
             "L1",
             at: 20,
             by: .revenuecat,
-            [
+            facts: [
                 .refund(.init(transaction: "L1", scope: nil, at: Self.day(20), periodStart: nil, endsAccess: false))
             ]
         )
@@ -368,13 +372,13 @@ struct AccountStories {
 
     @Test("a replaced period that is read again later does not come back")
     func replacedReadAgain() {
-        let basic = Self.begins("t1", "basic", 0, 30, by: .apple)
-        let pro = Self.begins("t2", "pro", 10, 40, by: .apple, isRenewal: true)
+        let basic = Self.begins("t1", "basic", from: 0, to: 30, by: .apple)
+        let pro = Self.begins("t2", "pro", from: 10, to: 40, by: .apple, isRenewal: true)
         let refund = Self.event(
             .refunded(.init(transaction: "t2", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
             "t2",
             at: 12,
-            [
+            facts: [
                 .refund(
                     .init(
                         transaction: "t2",
@@ -391,7 +395,7 @@ struct AccountStories {
             .notice(.init(.other)),
             "t1",
             at: 20,
-            [
+            facts: [
                 .period(
                     .init(
                         ServicePeriod(start: Self.day(0), end: Self.day(30)),
@@ -411,14 +415,14 @@ struct AccountStories {
     func recoveryUnderTwoNames() {
         func play(
             _ event: LifecycleEvent,
-            _ days: Double,
-            _ name: String,
-            _ provider: Provider,
+            at days: Double,
+            of name: String,
+            by provider: Provider,
             _ facts: [Fact]
         ) -> NormalizedEvent {
-            Self.event(event, "GPA.1", at: days, of: name, store: .playStore, by: provider, facts)
+            Self.event(event, "GPA.1", at: days, of: name, store: .playStore, by: provider, facts: facts)
         }
-        func period(_ from: Double, _ to: Double, _ name: TransactionID) -> Fact {
+        func period(from: Double, to: Double, _ name: TransactionID) -> Fact {
             let period = ServicePeriod(start: Self.day(from), end: Self.day(to))
             return .period(.init(period, product: "basic", phase: .regular, transaction: name))
         }
@@ -426,35 +430,35 @@ struct AccountStories {
         let story = [
             play(
                 .started(.init(origin: .new, phase: .regular, period: .init(start: Self.day(0), end: Self.day(30)))),
-                0,
-                "token",
-                .google,
+                at: 0,
+                of: "token",
+                by: .google,
                 [
-                    period(0, 30, "GPA.1"),
+                    period(from: 0, to: 30, "GPA.1"),
                     .link(SubscriptionID(store: .playStore, environment: .production, id: "GPA.1")),
                 ]
             ),
             play(
                 .billingIssue(.init(access: .grace(until: Self.day(33)))),
-                30,
-                "token",
-                .google,
+                at: 30,
+                of: "token",
+                by: .google,
                 [.billing(.init(.grace, periodStart: Self.day(0), graceUntil: Self.day(33)))]
             ),
             // The relay knows of no grace.
             play(
                 .billingIssue(.init(access: .suspended)),
-                30.01,
-                "GPA.1",
-                .revenuecat,
+                at: 30.01,
+                of: "GPA.1",
+                by: .revenuecat,
                 [.billing(.init(.suspended, periodStart: Self.day(0)))]
             ),
             play(
                 .renewed(.init(cause: .recovery(from: .unknown), phase: .regular, period: next)),
-                31,
-                "token",
-                .google,
-                [period(30, 60, "GPA.1..0")]
+                at: 31,
+                of: "token",
+                by: .google,
+                [period(from: 30, to: 60, "GPA.1..0")]
             ),
         ]
         var causes: Set<LifecycleEvent.Renewed.Cause> = []
@@ -469,9 +473,9 @@ struct AccountStories {
 
     @Test("what a result says beside its events is joined with it, also where it has none")
     func wholeResult() throws {
-        let began = Self.begins("t1", "basic", 0, 30, by: .apple)
-        let beside = try #require(Self.begins("t2", "pro", 0, 30, lineage: "L2", by: .apple).statement)
-        let renewed = try #require(Self.begins("t3", "basic", 30, 60, by: .apple, isRenewal: true).statement)
+        let began = Self.begins("t1", "basic", from: 0, to: 30, by: .apple)
+        let beside = try #require(Self.begins("t2", "pro", from: 0, to: 30, lineage: "L2", by: .apple).statement)
+        let renewed = try #require(Self.begins("t3", "basic", from: 30, to: 60, by: .apple, isRenewal: true).statement)
         let reported = Normalization([began], furtherStatements: [beside])
         let asked = Normalization(noChange: .init(.unchanged, statement: renewed), furtherStatements: [beside])
 
@@ -489,16 +493,16 @@ struct AccountStories {
 
     @Test("news is what the state did not know, and what is about no lineage")
     func news() {
-        let began = Self.begins("t1", "basic", 0, 30, by: .apple)
-        var asked = Self.event(.notice(.init(.test)), nil, at: 1, [])
+        let began = Self.begins("t1", "basic", from: 0, to: 30, by: .apple)
+        var asked = Self.event(.notice(.init(.test)), nil, at: 1, facts: [])
         asked.subscription = nil
         var ledger = AccountLedger()
-        let late = Self.event(.autoRenewEnabled, "t1", at: 2, [.renewalIntent(.init(.init(willRenew: true)))])
+        let late = Self.event(.autoRenewEnabled, "t1", at: 2, facts: [.renewalIntent(.init(.init(willRenew: true)))])
         let later = Self.event(
             .autoRenewDisabled(.init(reason: .customer)),
             "t1",
             at: 3,
-            [.renewalIntent(.init(.init(willRenew: false)))]
+            facts: [.renewalIntent(.init(.init(willRenew: false)))]
         )
         let applied = ledger.apply(Normalization([began, began, later, late, asked]))
         #expect(applied.map(\.disposition) == [.applied, .duplicate, .applied, .superseded, .unrelated])

@@ -26,7 +26,7 @@ struct ClosureTests {
         )
     }
 
-    private static func period(_ name: TransactionID, _ start: Double, _ end: Double, isProvisional: Bool = false)
+    private static func period(_ name: TransactionID, from start: Double, to end: Double, isProvisional: Bool = false)
         -> Fact
     {
         .period(
@@ -40,8 +40,8 @@ struct ClosureTests {
         )
     }
 
-    private static let first = statement("FIRST", at: 0, [period("o", 0, 30)])
-    private static let ahead = statement("AHEAD", at: 29, [period("o..0", 29, 60)])
+    private static let first = statement("FIRST", at: 0, [period("o", from: 0, to: 30)])
+    private static let ahead = statement("AHEAD", at: 29, [period("o..0", from: 29, to: 60)])
     private static func closed(_ days: Double, covering lineages: [SubscriptionID] = []) -> Fact {
         .closure(.init(at: day(days), reason: .unknown, covering: lineages))
     }
@@ -87,7 +87,12 @@ struct ClosureTests {
 
     @Test("the end of a purchase ends what it replaced, and leaves what replaced it")
     func replaced() throws {
-        let other = Self.statement("OTHER", at: 5, of: Self.successor, [Self.period("p", 5, 35), .link(Self.lineage)])
+        let other = Self.statement(
+            "OTHER",
+            at: 5,
+            of: Self.successor,
+            [Self.period("p", from: 5, to: 35), .link(Self.lineage)]
+        )
         let both = [Self.lineage, Self.successor]
         let old = Self.statement("OLD", at: 5.1, [Self.closed(5)])
         #expect(try Self.access([Self.first, other, old], of: both, at: [1, 6, 34, 36]) == [true, true, true, false])
@@ -100,16 +105,16 @@ struct ClosureTests {
     @Test("what is stated since is not meant: a period that begins later, and the same period stated again")
     func since() throws {
         let hold = Self.statement("HOLD", at: 20, [Self.closed(20)])
-        let paid = Self.statement("PAID", at: 40, [Self.period("o..1", 40, 70)])
+        let paid = Self.statement("PAID", at: 40, [Self.period("o..1", from: 40, to: 70)])
         #expect(try Self.access([Self.first, hold, paid], at: [10, 25, 50]) == [true, false, true])
-        let again = Self.statement("AGAIN", at: 21, [Self.period("o", 0, 30)])
+        let again = Self.statement("AGAIN", at: 21, [Self.period("o", from: 0, to: 30)])
         #expect(try Self.access([Self.first, hold, again], at: [10, 25]) == [true, true])
         // A relay does not take the store's word back for a period that had begun, and may tell of one that begins anew.
-        let relayed = Self.statement("RELAYED", at: 21, by: .revenuecat, [Self.period("o", 0, 30)])
+        let relayed = Self.statement("RELAYED", at: 21, by: .revenuecat, [Self.period("o", from: 0, to: 30)])
         #expect(try Self.access([Self.first, hold, relayed], at: [10, 25]) == [true, false])
-        let anew = Self.statement("ANEW", at: 22, by: .revenuecat, [Self.period("q", 22, 52)])
+        let anew = Self.statement("ANEW", at: 22, by: .revenuecat, [Self.period("q", from: 22, to: 52)])
         #expect(try Self.access([Self.first, hold, anew], at: [10, 21, 25]) == [true, false, true])
-        let inferred = Self.statement("INFERRED", at: 21, [Self.period("o", 0, 30, isProvisional: true)])
+        let inferred = Self.statement("INFERRED", at: 21, [Self.period("o", from: 0, to: 30, isProvisional: true)])
         #expect(try Self.access([Self.first, hold, inferred], at: [10, 25]) == [true, false])
     }
 

@@ -270,7 +270,7 @@ struct CreditStatementTests {
         "between a refund and its undoing credits read as if neither had been, and access as it was",
         arguments: ["reversal", "snapshot"]
     )
-    func betweenRefundAndUndoing(_ undoing: String) throws {
+    func betweenRefundAndUndoing(undoing: String) throws {
         var life = CreditLife()
         life.buy("basic", "1", from: 0, until: 30, for: 10)
         let unrefunded = life.statement(used: [(80, 3)], on: 13)

@@ -21,7 +21,7 @@ struct HandwrittenFileTests {
             ),
         ]
     )
-    func policy(_ json: String, _ reason: String) {
+    func policy(json: String, reason: String) {
         #expect(refusal(of: CreditPolicy.self, json) == reason)
     }
 
@@ -39,7 +39,7 @@ struct HandwrittenFileTests {
             (#"{"unlist":"consumable"}"#, "member unlist is unknown; known are one_time_products, products, unlisted"),
         ]
     )
-    func catalogue(_ json: String, _ reason: String) {
+    func catalogue(json: String, reason: String) {
         #expect(refusal(of: ProductCatalog.self, json) == reason)
     }
 

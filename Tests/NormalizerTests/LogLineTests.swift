@@ -84,7 +84,7 @@ struct LogLineTests {
             ("secret", "", "not JSON"),
         ]
     )
-    func invalid(_ text: String, member: String, reason: String) {
+    func invalid(text: String, member: String, reason: String) {
         let cause = InvalidValue(member: member, reason: reason)
         #expect(throws: EventLog.InvalidLine(line: 2, byteCount: text.utf8.count, cause: cause)) {
             _ = try EventLog.lines(in: Array("\n\(text)\n".utf8))
@@ -135,7 +135,7 @@ struct LogLineTests {
             ("7777", "9007199254740992", "beyond 2^53"), ("7777", "-9007199254740992", "beyond 2^53"),
         ]
     )
-    func bounds(_ pattern: String, _ other: String, reason: String) throws {
+    func bounds(pattern: String, other: String, reason: String) throws {
         let place = try Regex(pattern)
         for (name, text) in try Self.stored() {
             let places = text.ranges(of: place)

@@ -75,7 +75,7 @@ struct LongHistoryTests {
     }
 
     @Test("means what it means to a reader of all periods", arguments: (0..<8).map { UInt64($0) * 1000 })
-    func near(_ first: UInt64) {
+    func near(first: UInt64) {
         var (count, bounded) = (0, 0)
         let history = history(seed: first)
         for seed in first..<first + Self.stories {
@@ -100,7 +100,7 @@ struct LongHistoryTests {
     }
 
     @Test("is read with as many periods after ten times as many", arguments: [200, 2000])
-    func readPeriods(_ count: Int64) throws {
+    func readPeriods(count: Int64) throws {
         let state = history(seed: 1, count: count)
         let order = try #require(state.periodOrder)
         let last = try #require(order.lastStart)

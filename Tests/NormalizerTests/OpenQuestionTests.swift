@@ -165,7 +165,7 @@ struct OpenQuestionTests {
     ]
 
     @Test("is the same whatever the order of what was stated", arguments: cases)
-    func open(_ item: Case) {
+    func open(item: Case) {
         for statements in [item.statements, item.statements.reversed()] {
             let questions = Self.state(statements).openQuestions
             #expect(questions.map(\.reason.rawValue) == item.open.map(\.reason))

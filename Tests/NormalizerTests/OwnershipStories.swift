@@ -18,7 +18,7 @@ struct OwnershipStories {
             of: lineage,
             store: store,
             by: .revenuecat,
-            [
+            facts: [
                 .period(.init(period, product: "basic", phase: .regular, transaction: TransactionID(lineage))),
                 .owner(account),
             ]
@@ -43,7 +43,7 @@ struct OwnershipStories {
             by: .revenuecat,
             product: nil,
             notification: "transfer-\(days)",
-            [.transfer(transfer)]
+            facts: [.transfer(transfer)]
         )
         event.subscription = nil
         return event
@@ -198,7 +198,7 @@ struct OwnershipStories {
     }
 
     @Test("a transfer that names no new account moves nothing", arguments: [[], [""]])
-    func transferToNobody(_ names: [String]) {
+    func transferToNobody(names: [String]) {
         let story = [Self.owned("O1", .appStore, by: Account("u1", .appUserID)), Self.moved(["u1"], names, at: 10)]
         for story in [story, story.reversed()] { #expect(Self.stores("u1", Self.ledger(story)) == [.appStore]) }
     }
@@ -233,7 +233,7 @@ struct OwnershipStories {
             ([("year", "attacker"), ("year", "victim")], [], 1),
         ] as [([(String, String)], [String], Int)]
     )
-    func severalPurchases(_ later: [(String, String)], moved: [String], conflicts: Int) {
+    func severalPurchases(later: [(String, String)], moved: [String], conflicts: Int) {
         let story =
             Self.takeover + later.enumerated().map { Self.renewed($1.0, by: $1.1, at: 40 + Double($0)) }
         for story in story.orders(seed: 7) {
@@ -318,7 +318,7 @@ struct OwnershipStories {
             (.revenuecat, [.rcBilling, .promotional, .testStore]), ("paddle", [.paddle]),
         ] as [(Provider, Set<PurchaseStore>)]
     )
-    func authority(_ provider: Provider, _ own: Set<PurchaseStore>) {
+    func authority(provider: Provider, own: Set<PurchaseStore>) {
         let stores: [PurchaseStore] = [
             .appStore, .macAppStore, .playStore, .stripe, .amazon, .roku, .paddle, .rcBilling, .testStore, .promotional,
             .unknown,

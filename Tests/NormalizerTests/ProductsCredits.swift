@@ -200,7 +200,7 @@ struct ProductsCredits {
         _ name: TransactionID,
         _ quantity: Int64,
         on days: Double,
-        _ price: Price? = nil
+        price: Price? = nil
     ) -> NormalizedEvent {
         let purchase = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: quantity, price: price)
         return event(

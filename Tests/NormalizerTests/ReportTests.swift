@@ -20,7 +20,7 @@ struct ReportTests {
             "t1",
             at: days,
             by: provider,
-            [period("t1", 0, to: 30), .renewalIntent(.init(.init(willRenew: isOn), reason: reason))]
+            facts: [period("t1", 0, to: 30), .renewalIntent(.init(.init(willRenew: isOn), reason: reason))]
         )
     }
 
@@ -35,7 +35,7 @@ struct ReportTests {
 
     @Test("a start that comes after what its subscription did next is news, once")
     func lateStart() {
-        let started = AccountStories.begins("t1", "basic", 0, 30, by: .apple)
+        let started = AccountStories.begins("t1", "basic", from: 0, to: 30, by: .apple)
         var state = SubscriptionState(Self.lineage)
         #expect(state.apply(Self.renewal(false, at: 5)).disposition == .applied)
         #expect(state.apply(started).disposition == .applied)
@@ -64,9 +64,9 @@ struct ReportTests {
             ),
         ] as [LifecycleEvent]
     )
-    func shownBefore(_ event: LifecycleEvent) {
-        let own = AccountStories.event(event, "t1", at: 5, Self.snapshot)
-        let other = AccountStories.event(.autoRenewEnabled, "t1", at: 5, Self.snapshot)
+    func shownBefore(event: LifecycleEvent) {
+        let own = AccountStories.event(event, "t1", at: 5, facts: Self.snapshot)
+        let other = AccountStories.event(.autoRenewEnabled, "t1", at: 5, facts: Self.snapshot)
         for order in [[own, other], [other, own]] {
             var state = SubscriptionState(Self.lineage)
             #expect(order.map { state.apply($0).disposition } == [.applied, .applied])
@@ -111,7 +111,7 @@ struct ReportTests {
             .refunded(.init(transaction: "t1", scope: .full, reason: .unknown, affectsCurrentPeriod: true)),
             "t1",
             at: refundedAt,
-            [
+            facts: [
                 .refund(
                     .init(transaction: "t1", scope: .full, at: day(refundedAt), periodStart: day(0), endsAccess: true)
                 )
@@ -121,10 +121,10 @@ struct ReportTests {
             .expired(.init(reason: reason)),
             "t1",
             at: endedAt,
-            [.periodEnded(.init(start: day(0), transaction: "t1", at: day(endedAt), reason: reason))]
+            facts: [.periodEnded(.init(start: day(0), transaction: "t1", at: day(endedAt), reason: reason))]
         )
         var state = SubscriptionState(Self.lineage)
-        for event in [AccountStories.begins("t1", "basic", 0, 30, by: .apple), refund] {
+        for event in [AccountStories.begins("t1", "basic", from: 0, to: 30, by: .apple), refund] {
             #expect(state.apply(event).disposition == .applied)
         }
         #expect(state.apply(end).disposition == disposition)
@@ -135,12 +135,12 @@ struct ReportTests {
     )
     func storedBefore() throws {
         let events = [
-            AccountStories.begins("t1", "basic", 0, 30, by: .apple), Self.renewal(false, at: 5),
+            AccountStories.begins("t1", "basic", from: 0, to: 30, by: .apple), Self.renewal(false, at: 5),
             AccountStories.event(
                 .expired(.init(reason: .customer)),
                 "t1",
                 at: 30,
-                [
+                facts: [
                     .periodEnded(
                         .init(
                             start: AccountStories.day(0),

@@ -14,7 +14,7 @@ struct SnapshotTimesTests {
     }
 
     @Test("are the same in any order and grouping, and few", arguments: [1, 2, 9, 10, 50, 1000])
-    func order(_ count: Int) throws {
+    func order(count: Int) throws {
         var random = SystemRandomNumberGenerator()
         for span: Int64 in [1000, 3_600_000, 34_560_000_000] {
             let times: [Int64] = (0..<count).map { _ in Self.base + Int64.random(in: 0...span, using: &random) }

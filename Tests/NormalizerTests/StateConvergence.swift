@@ -265,7 +265,7 @@ private func converges<K: Knowledge>(_ events: [NormalizedEvent], as: K.Type, se
         return true
     }
     // A tree of orders: those with a common beginning share its work.
-    func explore(_ knowledge: K, _ rest: [NormalizedEvent], _ seen: [NormalizedEvent]) -> Bool {
+    func explore(_ knowledge: K, rest: [NormalizedEvent], seen: [NormalizedEvent]) -> Bool {
         if rest.isEmpty { return knowledge == reference }
         return rest.indices.allSatisfy { index in
             var knowledge = knowledge
@@ -273,10 +273,10 @@ private func converges<K: Knowledge>(_ events: [NormalizedEvent], as: K.Type, se
             let event = rest.remove(at: index)
             knowledge.learn(event)
             if let again = seen.randomElement(using: &random) { knowledge.learn(again) }
-            return explore(knowledge, rest, seen + [event])
+            return explore(knowledge, rest: rest, seen: seen + [event])
         }
     }
-    return explore(K(), events, [])
+    return explore(K(), rest: events, seen: [])
 }
 
 @Suite("Convergence", .timeLimit(.minutes(5)))
@@ -291,7 +291,7 @@ struct StateConvergence {
     }()
 
     @Test("random stories lead to one state in every order", arguments: seeds)
-    func randomStories(_ first: UInt64) {
+    func randomStories(first: UInt64) {
         for seed in (0..<UInt64(Self.storiesPerChunk)).map({ first &+ $0 }) {
             let story = RandomStory(seed: seed)
             #expect(converges(story.events, as: AccountLedger.self, seed: seed), "seed \(seed)")
@@ -299,7 +299,7 @@ struct StateConvergence {
     }
 
     @Test("events mixed from the written stories lead to one state", arguments: seeds.prefix(4))
-    func mixedStories(_ first: UInt64) {
+    func mixedStories(first: UInt64) {
         for seed in (0..<10).map({ first &+ $0 }) {
             var random = SeededGenerator(seed: seed)
             let pool = (0..<3).compactMap { _ in Story.all.randomElement(using: &random) }.flatMap(\.events)
@@ -309,7 +309,7 @@ struct StateConvergence {
     }
 
     @Test("applying events gives the state of their facts, one set of ids, and never traps", arguments: seeds.prefix(4))
-    func appliedEvents(_ first: UInt64) throws {
+    func appliedEvents(first: UInt64) throws {
         for seed in (0..<40).map({ first &+ $0 }) {
             var random = SeededGenerator(seed: seed)
             let story = RandomStory(seed: seed)

@@ -22,7 +22,7 @@ private func statement(
     )
 }
 
-private func period(_ from: Double, _ to: Double?, _ transaction: TransactionID?, product: ProductID = "pro") -> Fact {
+private func period(from: Double, to: Double?, _ transaction: TransactionID?, product: ProductID = "pro") -> Fact {
     .period(
         .init(
             ServicePeriod(start: day(from), end: to.map(day)),
@@ -39,7 +39,8 @@ struct StateHostileInput {
     func duplicates() throws {
         var state = SubscriptionState(lineage)
         let facts = [
-            period(0, 31, "t1"), .renewalIntent(.init(.init(willRenew: true))), .owner(Account("u1", .appUserID)),
+            period(from: 0, to: 31, "t1"), .renewalIntent(.init(.init(willRenew: true))),
+            .owner(Account("u1", .appUserID)),
             .refund(.init(transaction: "t0", scope: .full, at: start, periodStart: nil, endsAccess: true)),
         ]
         state.apply(statement(facts))
@@ -56,12 +57,14 @@ struct StateHostileInput {
     func emptyIdentifiers() throws {
         let nameless = SubscriptionID(store: .appStore, environment: .production, id: "")
         var ledger = AccountLedger()
-        ledger.apply(statement([period(0, 31, "t1")], of: nameless))
+        ledger.apply(statement([period(from: 0, to: 31, "t1")], of: nameless))
         #expect(ledger.states.isEmpty)
         var state = SubscriptionState(lineage)
-        let isAccepted = state.apply(statement([period(0, 31, "t1")], of: nameless))
+        let isAccepted = state.apply(statement([period(from: 0, to: 31, "t1")], of: nameless))
         #expect(!isAccepted)
-        state.apply(statement([.owner(Account("", .appUserID)), .link(nameless), period(0, 31, "", product: "")]))
+        state.apply(
+            statement([.owner(Account("", .appUserID)), .link(nameless), period(from: 0, to: 31, "", product: "")])
+        )
         #expect(state.ownership.accounts.isEmpty)
         #expect(state.links.isEmpty)
         #expect(state.access(at: day(1)).isGranted)
@@ -71,10 +74,10 @@ struct StateHostileInput {
     func otherLineage() {
         var state = SubscriptionState(lineage)
         let sandbox = SubscriptionID(store: .appStore, environment: .sandbox, id: "O1")
-        let isAccepted = state.apply(statement([period(0, 31, "t1")], of: sandbox))
+        let isAccepted = state.apply(statement([period(from: 0, to: 31, "t1")], of: sandbox))
         #expect(!isAccepted)
         var other = SubscriptionState(sandbox)
-        other.apply(statement([period(0, 31, "t1")], of: sandbox))
+        other.apply(statement([period(from: 0, to: 31, "t1")], of: sandbox))
         let isMerged = state.merge(other)
         #expect(!isMerged)
         #expect(state.joined(with: other) == nil)
@@ -84,7 +87,7 @@ struct StateHostileInput {
     @Test(
         "a state is empty until something is stated of its lineage",
         arguments: [
-            period(0, 31, "t1"),
+            period(from: 0, to: 31, "t1"),
             .periodEnded(.init(start: start, transaction: "t1", at: start, reason: .customer)),
             .refund(.init(transaction: "t1", scope: .full, at: start, periodStart: nil, endsAccess: true)),
             .charge(.init(transaction: "t1", price: Price(Money(ExactDecimal(1), "USD"), .charged), at: start)),
@@ -98,7 +101,7 @@ struct StateHostileInput {
             .renewalIntent(.init(.init(willRenew: true))),
         ] as [Fact]
     )
-    func empty(_ fact: Fact) throws {
+    func empty(fact: Fact) throws {
         var state = SubscriptionState(lineage)
         #expect(state.isEmpty)
         state.apply(statement([fact]))
@@ -110,8 +113,11 @@ struct StateHostileInput {
     func unequal() {
         let other = SubscriptionID(store: .appStore, environment: .production, id: "O2")
         var state = SubscriptionState(members: [lineage, other])
-        state.apply(statement([period(0, 31, "t1")]))
-        for change in [statement([period(0, 45, "t1")], at: day(1)), statement([period(0, 31, "t1")], of: other)] {
+        state.apply(statement([period(from: 0, to: 31, "t1")]))
+        for change in [
+            statement([period(from: 0, to: 45, "t1")], at: day(1)),
+            statement([period(from: 0, to: 31, "t1")], of: other),
+        ] {
             var changed = state
             changed.apply(change)
             #expect(changed != state)
@@ -119,10 +125,10 @@ struct StateHostileInput {
     }
 
     @Test("of two linked names that each know a grace period, the later word counts", arguments: [31.1, 31.3])
-    func graces(_ reported: Double) {
+    func graces(reported: Double) {
         let other = SubscriptionID(store: .appStore, environment: .production, id: "O2")
         var state = SubscriptionState(members: [lineage, other])
-        for name in [lineage, other] { state.apply(statement([period(0, 31, "t1")], of: name)) }
+        for name in [lineage, other] { state.apply(statement([period(from: 0, to: 31, "t1")], of: name)) }
         state.apply(statement([.billing(.init(.grace, graceUntil: day(40)))], at: day(reported)))
         state.apply(statement([.billing(.init(.grace, graceUntil: day(45)))], at: day(31.2), of: other))
         guard case .granted(let until, _) = state.access(at: day(32)) else {
@@ -135,7 +141,7 @@ struct StateHostileInput {
     @Test("the ends of time, and times that are none")
     func times() {
         var state = SubscriptionState(lineage)
-        state.apply(statement([period(0, nil, "t1")], at: .distantFuture))
+        state.apply(statement([period(from: 0, to: nil, "t1")], at: .distantFuture))
         state.apply(
             statement([.periodEnded(.init(start: start, transaction: "t1", at: .distantPast, reason: .customer))])
         )
@@ -154,8 +160,8 @@ struct StateHostileInput {
 
     @Test("one transaction with two starts is one period, that which was stated last")
     func twoStarts() {
-        let first = statement([period(0, 31, "t1")], at: day(0))
-        let second = statement([period(1, 32, "t1")], at: day(2))
+        let first = statement([period(from: 0, to: 31, "t1")], at: day(0))
+        let second = statement([period(from: 1, to: 32, "t1")], at: day(2))
         for order in [[first, second], [second, first]] {
             var state = SubscriptionState(lineage)
             for one in order { state.apply(one) }
@@ -171,7 +177,7 @@ struct StateHostileInput {
     @Test("an end names its period also where channels differ by milliseconds, and never a later one")
     func nearlyTheSameStart() {
         var state = SubscriptionState(lineage)
-        state.apply(statement([period(0, 31, nil), period(31, 62, nil)]))
+        state.apply(statement([period(from: 0, to: 31, nil), period(from: 31, to: 62, nil)]))
         let named = day(31).addingTimeInterval(-0.4)
         state.apply(
             statement(
@@ -194,15 +200,15 @@ struct StateHostileInput {
     @Test("a relay does not take back what the store ended")
     func authority() {
         var state = SubscriptionState(lineage)
-        state.apply(statement([period(0, 31, "t1")]))
+        state.apply(statement([period(from: 0, to: 31, "t1")]))
         state.apply(
             statement([.periodEnded(.init(start: start, transaction: "t1", at: day(3), reason: .unknown))], at: day(3))
         )
-        var relayed = statement([period(0, 31, "t1")], at: day(4))
+        var relayed = statement([period(from: 0, to: 31, "t1")], at: day(4))
         relayed.provider = .revenuecat
         state.apply(relayed)
         #expect(!state.access(at: day(5)).isGranted)
-        state.apply(statement([period(0, 31, "t1")], at: day(5)))
+        state.apply(statement([period(from: 0, to: 31, "t1")], at: day(5)))
         #expect(state.access(at: day(6)).isGranted)
     }
 

@@ -13,9 +13,9 @@ struct StateRefinementTests {
         of lineage: String = "L1",
         store: PurchaseStore = .appStore,
         by provider: Provider = .apple,
-        _ facts: [Fact] = []
+        facts: [Fact] = []
     ) -> NormalizedEvent {
-        AccountStories.event(event, name, at: days, of: lineage, store: store, by: provider, facts)
+        AccountStories.event(event, name, at: days, of: lineage, store: store, by: provider, facts: facts)
     }
 
     private static func day(_ days: Double) -> Date { AccountStories.day(days) }
@@ -24,7 +24,7 @@ struct StateRefinementTests {
         ServicePeriod(start: AccountStories.day(from), end: AccountStories.day(to))
     }
 
-    private static func renewed(_ name: TransactionID, _ from: Double, _ to: Double, _ phase: PeriodPhase)
+    private static func renewed(_ name: TransactionID, from: Double, to: Double, _ phase: PeriodPhase)
         -> NormalizedEvent
     {
         let period = period(from, to)
@@ -32,7 +32,7 @@ struct StateRefinementTests {
             .renewed(.init(cause: .unknown, phase: phase, period: period)),
             name,
             at: from,
-            [.period(.init(period, product: "basic", phase: phase, transaction: name))]
+            facts: [.period(.init(period, product: "basic", phase: phase, transaction: name))]
         )
     }
 
@@ -43,10 +43,10 @@ struct StateRefinementTests {
             (.trial, .trial, .unknown), (.trial, .regular, .trialConversion),
         ] as [(PeriodPhase, PeriodPhase, LifecycleEvent.Renewed.Cause)]
     )
-    func conversion(_ before: PeriodPhase, _ phase: PeriodPhase, _ cause: LifecycleEvent.Renewed.Cause) {
+    func conversion(before: PeriodPhase, phase: PeriodPhase, cause: LifecycleEvent.Renewed.Cause) {
         var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
-        _ = state.apply(Self.renewed("t1", 0, 30, before))
-        let applied = state.apply(Self.renewed("t2", 30, 60, phase))
+        _ = state.apply(Self.renewed("t1", from: 0, to: 30, before))
+        let applied = state.apply(Self.renewed("t2", from: 30, to: 60, phase))
         #expect(applied.event.event == .renewed(.init(cause: cause, phase: phase, period: Self.period(30, 60))))
     }
 
@@ -91,16 +91,16 @@ struct StateRefinementTests {
         ] as [(LifecycleEvent, Fact)],
         [Provider.apple, .google, .revenuecat]
     )
-    func foundFirst(_ news: (LifecycleEvent, Fact), by finder: Provider) {
+    func foundFirst(news: (LifecycleEvent, Fact), by finder: Provider) {
         let (event, fact) = news
         func state(_ steps: (inout SubscriptionState) -> Void) -> SubscriptionState {
             var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
-            _ = state.apply(Self.renewed("t1", 0, 30, .regular))
+            _ = state.apply(Self.renewed("t1", from: 0, to: 30, .regular))
             steps(&state)
             return state
         }
-        let stated = Self.reported(event, "t1", at: 5, [fact])
-        let relayed = Self.reported(event, "t1", at: 5.001, by: .revenuecat, [fact])
+        let stated = Self.reported(event, "t1", at: 5, facts: [fact])
+        let relayed = Self.reported(event, "t1", at: 5.001, by: .revenuecat, facts: [fact])
         let (before, after) = (Self.found(fact, at: 5.000_5, by: finder), Self.found(fact, at: 6, by: finder))
         var dispositions: [AppliedEvent.Disposition] = []
         let foundFirst = state {
@@ -145,15 +145,15 @@ struct StateRefinementTests {
             ),
         ] as [(LifecycleEvent, Fact, Fact)]
     )
-    func foundByRelay(_ event: LifecycleEvent, _ fact: Fact, _ shown: Fact) {
+    func foundByRelay(event: LifecycleEvent, fact: Fact, shown: Fact) {
         func state(_ steps: (inout SubscriptionState) -> Void) -> SubscriptionState {
             var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
-            _ = state.apply(Self.renewed("t1", 0, 30, .regular))
+            _ = state.apply(Self.renewed("t1", from: 0, to: 30, .regular))
             steps(&state)
             return state
         }
-        let relayed = Self.reported(event, "t2", at: 31, by: .revenuecat, [fact])
-        let stated = Self.reported(event, "t2", at: 31.001, [fact])
+        let relayed = Self.reported(event, "t2", at: 31, by: .revenuecat, facts: [fact])
+        let stated = Self.reported(event, "t2", at: 31.001, facts: [fact])
         let (before, after) = (
             Self.found(shown, at: 31.000_5, by: .revenuecat), Self.found(shown, at: 33, by: .revenuecat)
         )
@@ -178,7 +178,7 @@ struct StateRefinementTests {
         "what begins long after an end has replaced nothing, and the end takes the credits",
         arguments: [(PurchaseStore.appStore, "L1"), (.playStore, "t2")]
     )
-    func endBeforeAnother(_ store: PurchaseStore, _ lineage: String) throws {
+    func endBeforeAnother(store: PurchaseStore, lineage: String) throws {
         let isPlay = store == .playStore
         let products: (ProductID, ProductID) = isPlay ? ("sub:basic", "sub:pro") : ("basic", "pro")
         func ended(at days: Double) -> NormalizedEvent {
@@ -194,13 +194,13 @@ struct StateRefinementTests {
                 at: days,
                 store: store,
                 by: .revenuecat,
-                [.periodEnded(end)]
+                facts: [.periodEnded(end)]
             )
         }
         for (days, reason) in [(10.0, LifecycleEvent.Expired.Reason.customer), (20, .replaced)] {
             var ledger = AccountLedger()
-            _ = ledger.apply(AccountStories.begins("t1", products.0, 0, 30, store: store))
-            _ = ledger.apply(AccountStories.begins("t2", products.1, 20, 50, lineage: lineage, store: store))
+            _ = ledger.apply(AccountStories.begins("t1", products.0, from: 0, to: 30, store: store))
+            _ = ledger.apply(AccountStories.begins("t2", products.1, from: 20, to: 50, lineage: lineage, store: store))
             let applied = ledger.apply(ended(at: days))
             #expect(applied.event.event == .expired(.init(reason: reason)))
         }
@@ -219,9 +219,9 @@ struct StateRefinementTests {
             )
         }
         var state = SubscriptionState(lineage)
-        _ = state.apply(AccountStories.begins("t1", "basic", 0, 30, store: .playStore, by: .google))
+        _ = state.apply(AccountStories.begins("t1", "basic", from: 0, to: 30, store: .playStore, by: .google))
         #expect(state.apply(pending("t2", at: 40)).disposition == .applied)
-        _ = state.apply(AccountStories.begins("t2", "basic", 41, 71, store: .playStore, by: .google))
+        _ = state.apply(AccountStories.begins("t2", "basic", from: 41, to: 71, store: .playStore, by: .google))
         #expect(state.apply(pending("t2", at: 40)).disposition == .superseded)
 
         let coins = LifecycleEvent.OneTimePurchase(type: .consumable, quantity: 1)
@@ -233,7 +233,9 @@ struct StateRefinementTests {
                 at: 1,
                 store: .playStore,
                 by: .google,
-                [.purchase(.init(transaction: "t3", product: "coins", purchase: coins, at: AccountStories.day(1)))]
+                facts: [
+                    .purchase(.init(transaction: "t3", product: "coins", purchase: coins, at: AccountStories.day(1)))
+                ]
             )
         )
         #expect(sale.apply(pending("t3", at: 0.5)).disposition == .superseded)
@@ -246,9 +248,11 @@ struct StateRefinementTests {
             .autoRenewDisabled(.init(reason: .billing)),
             "t1",
             at: 30,
-            [.renewalIntent(.init(.init(willRenew: false), reason: .billing))]
+            facts: [.renewalIntent(.init(.init(willRenew: false), reason: .billing))]
         )
-        let (first, second) = (Self.renewed("t1", 0, 30, .regular), Self.renewed("t2", 31, 61, .regular))
+        let (first, second) = (
+            Self.renewed("t1", from: 0, to: 30, .regular), Self.renewed("t2", from: 31, to: 61, .regular)
+        )
         for (story, willRenew) in [
             ([first, failed], false), ([first, failed, second], true), ([second, failed, first], true),
         ] {
@@ -261,12 +265,12 @@ struct StateRefinementTests {
     @Test("an end is news if the period after it never gave access, and news of the past if that did")
     func endBeforeUnpaidPeriod() {
         let ended = Fact.PeriodEnd(start: Self.day(0), transaction: "t1", at: Self.day(20), reason: .billing)
-        let expired = Self.reported(.expired(.init(reason: .billing)), "t1", at: 20, [.periodEnded(ended)])
+        let expired = Self.reported(.expired(.init(reason: .billing)), "t1", at: 20, facts: [.periodEnded(ended)])
         let second = Fact.Period(Self.period(30, 60), product: "basic", phase: .regular, transaction: "t2")
         let unpaid = Fact.PeriodEnd(start: Self.day(30), transaction: "t2", at: Self.day(30), reason: .billing)
         for (isPaid, disposition) in [(true, .superseded), (false, .applied)] as [(Bool, AppliedEvent.Disposition)] {
             var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
-            _ = state.apply(Self.renewed("t1", 0, 30, .regular))
+            _ = state.apply(Self.renewed("t1", from: 0, to: 30, .regular))
             _ = state.apply(Self.found(.period(second), at: 30))
             if !isPaid { _ = state.apply(Self.found(.periodEnded(unpaid), at: 30.1)) }
             #expect(state.apply(expired).disposition == disposition)

@@ -106,24 +106,24 @@ extension Story {
     /// The differences from an expectation; empty without any.
     func differences(_ expectation: Expectation, _ ledger: AccountLedger) -> [String] {
         var differences: [String] = []
-        func compare<Value: Equatable>(_ name: String, _ actual: Value, _ expected: Value) {
+        func compare<Value: Equatable>(_ name: String, _ actual: Value, with expected: Value) {
             if actual != expected { differences.append("\(name) is \(actual), not \(expected)") }
         }
         if let account = expectation.account {
             let environment = expectation.environment ?? .production
             let access = ledger.access(of: .init(account, .appUserID), in: environment, at: expectation.at)
-            compare("access of \(account)", access.decision.isGranted, expectation.granted)
-            if let grantors = expectation.grantors { compare("grantors", access.grantors.count, grantors) }
-            if let conflicts = expectation.conflicts { compare("conflicts", access.conflicts.count, conflicts) }
+            compare("access of \(account)", access.decision.isGranted, with: expectation.granted)
+            if let grantors = expectation.grantors { compare("grantors", access.grantors.count, with: grantors) }
+            if let conflicts = expectation.conflicts { compare("conflicts", access.conflicts.count, with: conflicts) }
             return differences
         }
         guard let lineage = expectation.lineage, let state = ledger[lineage] else { return ["no such lineage"] }
         let snapshot = state.snapshot(at: expectation.at)
-        compare("access", snapshot.access.isGranted, expectation.granted)
-        if let status = expectation.status { compare("status", snapshot.status, status) }
-        if let product = expectation.product { compare("product", snapshot.product, product) }
-        if let willRenew = expectation.willRenew { compare("will_renew", snapshot.willRenew, willRenew) }
-        if let pending = expectation.pendingProduct { compare("pending", snapshot.pendingProduct, pending) }
+        compare("access", snapshot.access.isGranted, with: expectation.granted)
+        if let status = expectation.status { compare("status", snapshot.status, with: status) }
+        if let product = expectation.product { compare("product", snapshot.product, with: product) }
+        if let willRenew = expectation.willRenew { compare("will_renew", snapshot.willRenew, with: willRenew) }
+        if let pending = expectation.pendingProduct { compare("pending", snapshot.pendingProduct, with: pending) }
         for (name, date) in expectation.nullable {
             let actual: Date? =
                 switch (name, snapshot.access) {
@@ -134,11 +134,11 @@ extension Story {
                 case ("next_start", _): snapshot.nextPeriod?.start
                 default: .distantPast
                 }
-            compare(name, actual, date)
+            compare(name, actual, with: date)
         }
         if let reason = expectation.reason {
             if case .denied(_, let denial) = snapshot.access {
-                compare("reason", denial.reason, reason)
+                compare("reason", denial.reason, with: reason)
             } else {
                 differences.append("granted, not denied")
             }
@@ -170,7 +170,7 @@ extension LifecycleEvent {
 @Suite("Stories of one or more lineages")
 struct StateStories {
     @Test("in the given order", arguments: Story.all)
-    func givenOrder(_ story: Story) {
+    func givenOrder(story: Story) {
         var ledger = AccountLedger()
         var appliedEvents: [AppliedEvent] = []
         for (index, event) in story.events.enumerated() {
@@ -198,7 +198,7 @@ struct StateStories {
     }
 
     @Test("in every order, with every event twice", arguments: Story.all)
-    func anyOrder(_ story: Story) {
+    func anyOrder(story: Story) {
         let final = story.expect.filter { $0.after == nil }
         let reference = story.ledger(story.events)
         for order in story.events.orders(seed: 1) {
@@ -213,7 +213,7 @@ struct StateStories {
     }
 
     @Test("a second delivery of everything is known, and changes nothing", arguments: Story.all)
-    func redelivery(_ story: Story) {
+    func redelivery(story: Story) {
         var ledger = story.ledger(story.events)
         let reference = ledger
         for event in story.events {
@@ -227,7 +227,7 @@ struct StateStories {
     }
 
     @Test("a state survives being written and read", arguments: Story.all)
-    func codable(_ story: Story) throws {
+    func codable(story: Story) throws {
         for state in story.ledger(story.events).states {
             let bytes = try CanonicalJSON.bytes(state)
             let read = try CanonicalJSON.value(SubscriptionState.self, from: bytes)
@@ -237,7 +237,7 @@ struct StateStories {
     }
 
     @Test("states kept apart join into the state that saw everything", arguments: Story.all)
-    func joinOfParts(_ story: Story) {
+    func joinOfParts(story: Story) {
         let reference = story.ledger(story.events)
         for split in 0...story.events.count {
             var left = story.ledger(story.events[..<split])
@@ -253,7 +253,7 @@ struct StateStories {
     }
 
     @Test("every decision is explained by statements of the story", arguments: Story.all)
-    func explained(_ story: Story) {
+    func explained(story: Story) {
         let ledger = story.ledger(story.events)
         let known = Set(story.events.map { Citation($0) })
         for expectation in story.expect {
@@ -268,7 +268,7 @@ struct StateStories {
     }
 
     @Test("identities follow their documented derivation", arguments: Story.all)
-    func identities(_ story: Story) throws {
+    func identities(story: Story) throws {
         for event in story.events {
             guard let lineage = event.subscription, let notification = event.origin.notificationID else { continue }
             let (transaction, product) = (event.transaction ?? "", event.product?.id)

@@ -39,10 +39,10 @@ struct AdapterTests {
         ] as [([String], [String], RevenueCatAdapter.Configuration.Policy?, Bool)]
     )
     func policies(
-        _ authorizations: [String],
-        _ secrets: [String],
-        _ policy: RevenueCatAdapter.Configuration.Policy?,
-        _ isValid: Bool
+        authorizations: [String],
+        secrets: [String],
+        policy: RevenueCatAdapter.Configuration.Policy?,
+        isValid: Bool
     ) {
         let configuration = RevenueCatAdapter.Configuration(
             authorizations: authorizations.map { SecretBytes($0) },
@@ -212,7 +212,7 @@ struct AdapterTests {
     }
 
     @Test("every id of a customer, each once, however many there are", arguments: [0, 1, 5, 6, 7, 20])
-    func customerIDs(_ others: Int) throws {
+    func customerIDs(others: Int) throws {
         // Equal to `==`, and of one length in octets.
         let equivalents = ["a\u{323}\u{307}", "a\u{307}\u{323}"]
         let distinct = equivalents + (0..<others).map { "other\($0)" }

@@ -29,13 +29,13 @@ struct AddOnTests {
 
     private func reported(
         _ type: String,
-        _ at: Int64,
+        at: Int64,
         from start: Int64,
         to end: Int64,
-        _ order: String,
+        order: String,
         base: String = "music:monthly",
         itemsTo itemEnd: Int64? = nil,
-        _ changes: KeyValuePairs<String, JSONText?> = [:]
+        changing changes: KeyValuePairs<String, JSONText?> = [:]
     ) throws -> [NormalizedEvent] {
         var event: [(String, JSONText)] = [
             ("type", .string(type)), ("id", .string("\(type)-\(at)")), ("event_timestamp_ms", .integer(at)),
@@ -65,7 +65,7 @@ struct AddOnTests {
 
     @Test("the base product is no add-on, however its item names it")
     func baseNamedOtherwise() throws {
-        let bought = try reported("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order, base: "music")
+        let bought = try reported("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1, order: Self.order, base: "music")
         #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
     }
 
@@ -78,11 +78,11 @@ struct AddOnTests {
     ) throws -> [NormalizedEvent] {
         try reported(
             type,
-            t0 + 5000,
+            at: t0 + 5000,
             from: t0,
             to: music.end,
-            Self.order,
-            [
+            order: Self.order,
+            changing: [
                 "period_type": .string(phase), "cancel_reason": "UNSUBSCRIBE",
                 "items": .array([
                     item("music:monthly", music.price, until: music.end),
@@ -95,7 +95,14 @@ struct AddOnTests {
     @Test("an add-on that is listed twice is reported once")
     func listedTwice() throws {
         let items = ["music:monthly", "hifi:monthly", "hifi"].map { item($0, "1.09", until: t1) }
-        let bought = try reported("INITIAL_PURCHASE", t0, from: t0, to: t1, Self.order, ["items": .array(items)])
+        let bought = try reported(
+            "INITIAL_PURCHASE",
+            at: t0,
+            from: t0,
+            to: t1,
+            order: Self.order,
+            changing: ["items": .array(items)]
+        )
         #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
     }
 
@@ -134,11 +141,11 @@ struct AddOnTests {
     ) throws -> [NormalizedEvent] {
         try reported(
             type,
-            moment,
+            at: moment,
             from: start,
             to: end,
-            order,
-            ["product_id": .string(product), "items": nil, "id": .string("\(type)-\(product)-\(moment)")]
+            order: order,
+            changing: ["product_id": .string(product), "items": nil, "id": .string("\(type)-\(product)-\(moment)")]
         )
     }
 
@@ -164,7 +171,7 @@ struct AddOnTests {
 
     @Test("an add-on that is renewed without the list of items takes nothing from the plan")
     func renewedAlone() throws {
-        let bought = try reported("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order)
+        let bought = try reported("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1, order: Self.order)
         let plan = try alone("RENEWAL", "music:monthly", at: t1 + 5000, from: t1, to: t2, order: "\(Self.order)..0")
         let addOn = try alone("RENEWAL", "hifi:monthly", at: t1 + 6000, from: t1, to: t2, order: "\(Self.order)..0")
         let both: Set<ProductID> = ["music:monthly", "hifi:monthly"]
@@ -210,7 +217,7 @@ struct AddOnTests {
     func newsOfEither() throws {
         let order = "\(Self.order)..0"
         let webhooks = [
-            try reported("INITIAL_PURCHASE", t0 + 5000, from: t0, to: t1, Self.order),
+            try reported("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1, order: Self.order),
             try alone("RENEWAL", "music:monthly", at: t1 + 5000, from: t1, to: t2, order: order),
             try alone("RENEWAL", "hifi:monthly", at: t1 + 6000, from: t1, to: t2, order: order),
             try alone("EXPIRATION", "hifi:monthly", at: t1 + 5 * day, from: t1, to: t1 + 5 * day, order: order),
@@ -228,7 +235,7 @@ struct AddOnTests {
     }
 
     @Test("nor does one that is bought under the name of the plan", arguments: [order, "\(order)..0"])
-    func boughtAlone(_ name: String) throws {
+    func boughtAlone(name: String) throws {
         let plan = try alone("INITIAL_PURCHASE", "music:monthly", at: t0 + 5000, from: t0, to: t1, order: Self.order)
         let addOn = try alone(
             "RENEWAL",

@@ -54,8 +54,7 @@ struct ClientTests {
         }
     }
 
-    static func response(_ status: Int, _ body: String, _ headers: HTTPTransportHeaders = [:]) -> HTTPTransportResponse
-    {
+    static func response(_ status: Int, _ body: String, headers: HTTPTransportHeaders = [:]) -> HTTPTransportResponse {
         HTTPTransportResponse(status: status, headers: headers, body: Array(body.utf8))
     }
 
@@ -133,7 +132,7 @@ struct ClientTests {
     }
 
     @Test("ids that could lead elsewhere are not sent", arguments: ["", ".", "..", "a\nb", "a\u{0}"])
-    func refusedIDs(_ id: String) async throws {
+    func refusedIDs(id: String) async throws {
         let transport = StubTransport()
         transport.on(.any, respond: Self.response(200, Self.list([])))
         let error = await #expect(throws: DeliveryError.self) { _ = try await Self.client(transport).customer(id) }
@@ -145,7 +144,7 @@ struct ClientTests {
         "keys and projects that are none",
         arguments: [("", "p"), (" ", "p"), ("a b", "p"), ("k\n", "p"), ("k", ""), ("k", "..")]
     )
-    func configuration(_ key: String, _ project: String) {
+    func configuration(key: String, project: String) {
         #expect(throws: ConfigurationError.self) {
             _ = try RevenueCatClient(transport: StubTransport(), apiKey: SecretBytes(key), api: .v2(project: project))
         }
@@ -188,7 +187,7 @@ struct ClientTests {
         "the next page is of the same list however its address writes the customer's id",
         arguments: ["$RCAnonymousID:a", "%24RCAnonymousID%3Aa", "%24RCAnonymousID%3aa", "$RCAnonymousID%3A%61"]
     )
-    func encodedPages(_ id: String) async throws {
+    func encodedPages(id: String) async throws {
         let list = "/v2/projects/proj1/customers/\(id)/subscriptions"
         let transport = StubTransport()
         transport.on(
@@ -210,7 +209,7 @@ struct ClientTests {
         "no way of encoding leads to another list",
         arguments: ["a/b", "a%252Fb", "a%2Fb/", "A%2Fb", "a%2Fb%2Fsubscriptions%2Fx", "a%2Fb%2F.."]
     )
-    func otherLists(_ id: String) async throws {
+    func otherLists(id: String) async throws {
         let transport = StubTransport()
         let next = "/v2/projects/proj1/customers/\(id)/subscriptions"
         transport.on(.any, respond: Self.response(200, Self.list([], next: next)))
@@ -231,7 +230,11 @@ struct ClientTests {
             ([:], #"{"type":"rate_limit_error","retryable":true,"backoff_ms":3000}"#, 3),
         ] as [(HTTPTransportHeaders, String, Int)] {
             let transport = StubTransport()
-            transport.on(.any, respond: Self.response(429, body, headers), Self.response(200, Self.list([Self.item()])))
+            transport.on(
+                .any,
+                respond: Self.response(429, body, headers: headers),
+                Self.response(200, Self.list([Self.item()]))
+            )
             let clock = TestClock(jumping: true)
             #expect(try await Self.client(transport, clock: clock).subscriptions(withTransaction: "O1").count == 1)
             #expect(clock.sleeps.count == 1)
@@ -252,7 +255,7 @@ struct ClientTests {
             (400, "{}", 1), (401, #"{"code":7225}"#, 1), (403, #"{"code":7243}"#, 1), (302, "", 1), (204, "", 1),
         ]
     )
-    func retries(_ status: Int, _ body: String, _ attempts: Int) async throws {
+    func retries(status: Int, body: String, attempts: Int) async throws {
         let transport = StubTransport()
         transport.on(.any, respond: Self.response(status, body))
         let error = await #expect(throws: DeliveryError.self) {
@@ -268,7 +271,7 @@ struct ClientTests {
         "no answer changes nothing",
         arguments: [HTTPTransportError.Code.timeout, .connectionFailed, .connectionLost, .tls]
     )
-    func noAnswer(_ code: HTTPTransportError.Code) async throws {
+    func noAnswer(code: HTTPTransportError.Code) async throws {
         let transport = StubTransport()
         transport.on(.any, fail: code)
         let error = await #expect(throws: DeliveryError.self) { _ = try await Self.client(transport).customer("u1") }
@@ -283,7 +286,7 @@ struct ClientTests {
             #"{"items":[{"ends_at":"2026"}]}"#, #"{"items":[{"ends_at":1e99}]}"#, #"{"items":[],"items":[]}"#,
         ]
     )
-    func unreadable(_ body: String) async throws {
+    func unreadable(body: String) async throws {
         let transport = StubTransport()
         transport.on(.any, respond: Self.response(200, body))
         let error = await #expect(throws: DeliveryError.self) { _ = try await Self.client(transport).customer("u1") }
@@ -380,7 +383,7 @@ struct ClientTests {
     }
 
     @Test("the older version: what was refunded on the web and is left goes on", arguments: ["stripe", "rc_billing"])
-    func refundedAndKept(_ store: String) async throws {
+    func refundedAndKept(store: String) async throws {
         let time = t0 + 6 * day
         for (end, gives) in [("2026-02-01T00:00:00Z", true), ("2026-01-05T00:00:00Z", false)] {
             let refunded = try await Self.subscriber(

@@ -11,7 +11,7 @@ struct ComparisonTests {
     }
 
     @Test("two channels of one story agree in everything that both can report", arguments: TwoChannelTests.stories)
-    func agreement(_ name: String) throws {
+    func agreement(name: String) throws {
         let channels = try TwoChannelTests.channels(try TwoChannelTests.story(name))
         for (first, second) in [(channels.relayed, channels.apple), (channels.apple, channels.relayed)] {
             let comparison = ChannelComparison(first, second, tolerance: .seconds(TwoChannelTests.refundSkew + 1))
@@ -247,7 +247,7 @@ struct ComparisonTests {
             ("u2", .appAccountToken, true),
         ]
     )
-    func owners(_ id: String, _ source: Account.Source, differs: Bool) throws {
+    func owners(id: String, source: Account.Source, differs: Bool) throws {
         let channels = try Self.channels()
         var relayed = channels.relayed
         let index = try #require(relayed.firstIndex { $0.kind == .started })

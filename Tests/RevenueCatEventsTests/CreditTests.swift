@@ -42,18 +42,18 @@ struct CreditTests {
 
     static func event(
         _ type: String,
-        _ at: Int64,
+        at: Int64,
         _ period: Period,
-        _ product: String,
-        _ changes: KeyValuePairs<String, JSONText?> = [:]
+        product: String,
+        changing changes: KeyValuePairs<String, JSONText?> = [:]
     ) -> Event {
         Event(type, id: "\(type)-\(at)-\(product)", at: at, period, changing: ["product_id": .string(product)]).with(
             changes
         )
     }
 
-    let basic = event("INITIAL_PURCHASE", t0 + 5000, .first, "basic_m").priced("10.00")
-    let renewal = event("RENEWAL", t1 + 5000, .second, "basic_m").priced("10.00")
+    let basic = event("INITIAL_PURCHASE", at: t0 + 5000, .first, product: "basic_m").priced("10.00")
+    let renewal = event("RENEWAL", at: t1 + 5000, .second, product: "basic_m").priced("10.00")
 
     @Test("a purchase pays out, a renewal replaces and never adds, and a repetition does nothing")
     func renewals() throws {
@@ -65,15 +65,27 @@ struct CreditTests {
 
     @Test("turning renewal off takes nothing, the end of the period does, and what was bought stays")
     func ends() throws {
-        let canceled = Self.event("CANCELLATION", t0 + 10 * day, .first, "basic_m", ["cancel_reason": "UNSUBSCRIBE"])
+        let canceled = Self.event(
+            "CANCELLATION",
+            at: t0 + 10 * day,
+            .first,
+            product: "basic_m",
+            changing: ["cancel_reason": "UNSUBSCRIBE"]
+        )
         #expect(try Self.host(basic, canceled).balance == 200)
-        let expired = Self.event("EXPIRATION", t1 + 40_000, .first, "basic_m", ["expiration_reason": "UNSUBSCRIBE"])
+        let expired = Self.event(
+            "EXPIRATION",
+            at: t1 + 40_000,
+            .first,
+            product: "basic_m",
+            changing: ["expiration_reason": "UNSUBSCRIBE"]
+        )
         let coins = Self.event(
             "NON_RENEWING_PURCHASE",
-            t0 + day,
+            at: t0 + day,
             Period(t0 + day, to: t0 + day, "C1"),
-            "coins",
-            ["original_transaction_id": "C1", "expiration_at_ms": .null, "entitlement_ids": .null]
+            product: "coins",
+            changing: ["original_transaction_id": "C1", "expiration_at_ms": .null, "entitlement_ids": .null]
         )
         let host = try Self.host(basic, coins, canceled, expired)
         #expect(host.balance == 50)
@@ -83,10 +95,10 @@ struct CreditTests {
     func severalAtOnce() throws {
         let packs = Self.event(
             "NON_RENEWING_PURCHASE",
-            t0 + day,
+            at: t0 + day,
             Period(t0 + day, to: t0 + day, "C1"),
-            "coins",
-            [
+            product: "coins",
+            changing: [
                 "original_transaction_id": "C1", "expiration_at_ms": .null, "entitlement_ids": .null,
                 "quantity": 3,
             ]
@@ -108,8 +120,16 @@ struct CreditTests {
 
     @Test("an immediate change at half the cycle pays three quarters of the new allowance, in either order")
     func upgrade() throws {
-        let announced = Self.event("PRODUCT_CHANGE", half, .first, "basic_m", ["new_product_id": "pro_m"])
-        let began = Self.event("RENEWAL", half, Period(half, to: half + 31 * day, "O1-2"), "pro_m").priced("20.00")
+        let announced = Self.event(
+            "PRODUCT_CHANGE",
+            at: half,
+            .first,
+            product: "basic_m",
+            changing: ["new_product_id": "pro_m"]
+        )
+        let began = Self.event("RENEWAL", at: half, Period(half, to: half + 31 * day, "O1-2"), product: "pro_m").priced(
+            "20.00"
+        )
         for order in [[announced, began], [began, announced]] {
             let host = RefundTests.Host(try Self.events([basic] + order), Self.policy)
             #expect(host.balance == 375 + 200)
@@ -121,14 +141,21 @@ struct CreditTests {
 
     @Test("a change across at the same price pays half of the new allowance at half the cycle")
     func crossgrade() throws {
-        let began = Self.event("RENEWAL", half, Period(half, to: half + 31 * day, "O1-2"), "rival_m").priced("10.00")
+        let began = Self.event("RENEWAL", at: half, Period(half, to: half + 31 * day, "O1-2"), product: "rival_m")
+            .priced("10.00")
         #expect(try Self.host(basic, began).balance == 150 + 200)
     }
 
     @Test("a change at the end of the period pays when it begins")
     func downgrade() throws {
-        let pro = Self.event("INITIAL_PURCHASE", t0 + 5000, .first, "pro_m").priced("20.00")
-        let announced = Self.event("PRODUCT_CHANGE", half, .first, "pro_m", ["new_product_id": "basic_m"])
+        let pro = Self.event("INITIAL_PURCHASE", at: t0 + 5000, .first, product: "pro_m").priced("20.00")
+        let announced = Self.event(
+            "PRODUCT_CHANGE",
+            at: half,
+            .first,
+            product: "pro_m",
+            changing: ["new_product_id": "basic_m"]
+        )
         #expect(try Self.host(pro, announced).balance == 500)
         #expect(try Self.host(pro, announced, renewal).balance == 200)
     }
@@ -136,8 +163,14 @@ struct CreditTests {
     @Test("one account on two stores: access by either, credits by each")
     func twoStores() throws {
         let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE", "original_transaction_id": "S1"]
-        let stripe = Self.event("INITIAL_PURCHASE", t0 + 6000, Period(t0, to: t1, "S1"), "pro_m", web).priced("20.00")
-        let over = Self.event("EXPIRATION", t1 + 1000, Period(t0, to: t1, "S1"), "pro_m", web)
+        let stripe = Self.event(
+            "INITIAL_PURCHASE",
+            at: t0 + 6000,
+            Period(t0, to: t1, "S1"),
+            product: "pro_m",
+            changing: web
+        ).priced("20.00")
+        let over = Self.event("EXPIRATION", at: t1 + 1000, Period(t0, to: t1, "S1"), product: "pro_m", changing: web)
         let host = try Self.host(stripe, basic, renewal, over)
         let account = Account.Identifier("u1", .appUserID)
         let access = host.ledger.access(of: account, at: Date(timeIntervalSince1970: Double(t1 + day) / 1000))

@@ -23,30 +23,30 @@ struct FailedChargeTests {
     private func issue(_ at: Int64, end: Int64, grace: Int64?) -> TrapTests.Event {
         traps.event(
             "BILLING_ISSUE",
-            at,
+            at: at,
             Period(t0, to: end, "O1"),
-            ["grace_period_expiration_at_ms": grace.map { .integer($0) } ?? .null]
+            changing: ["grace_period_expiration_at_ms": grace.map { .integer($0) } ?? .null]
         )
     }
 
     private func canceled(_ at: Int64, end: Int64) -> TrapTests.Event {
-        traps.event("CANCELLATION", at, Period(t0, to: end, "O1"), ["cancel_reason": "BILLING_ERROR"])
+        traps.event("CANCELLATION", at: at, Period(t0, to: end, "O1"), changing: ["cancel_reason": "BILLING_ERROR"])
     }
 
     @Test("a pause whose end brings a failed charge reads as a pause until then, and as a charge that is tried since")
     func failedResumption() throws {
         let paused = traps.event(
             "EXPIRATION",
-            t1 + 1000,
+            at: t1 + 1000,
             Period(t0, to: t1, "O1"),
-            ["expiration_reason": "SUBSCRIPTION_PAUSED"]
+            changing: ["expiration_reason": "SUBSCRIPTION_PAUSED"]
         )
         let failed = issue(t2, end: t1, grace: nil)
         let over = traps.event(
             "EXPIRATION",
-            t2 + 30 * day,
+            at: t2 + 30 * day,
             Period(t0, to: t1, "O1"),
-            ["expiration_reason": "BILLING_ERROR"]
+            changing: ["expiration_reason": "BILLING_ERROR"]
         )
         for (rest, last) in [([], .billingRetry), ([over], .expired)]
             as [([TrapTests.Event], SubscriptionSnapshot.Status)]
@@ -78,15 +78,15 @@ struct FailedChargeTests {
             for order in StoryTests.permutations([traps.purchase] + pair) {
                 var ledger = AccountLedger()
                 for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
-                #expect(traps.isGranted(ledger, grace - 1) == true)
-                #expect(traps.isGranted(ledger, grace) == false)
+                #expect(traps.isGranted(ledger, at: grace - 1) == true)
+                #expect(traps.isGranted(ledger, at: grace) == false)
                 #expect(ledger[TrapTests.lineage]?.snapshot(at: date(grace - 1)).status == .grace)
-                for event in try traps.normalization(traps.event("RENEWAL", t1 + 3 * day, .second)).events {
+                for event in try traps.normalization(traps.event("RENEWAL", at: t1 + 3 * day, .second)).events {
                     let applied = ledger.apply(event)
                     guard case .renewed(let renewed) = applied.event.event else { continue }
                     #expect(renewed.cause == .recovery(from: .grace))
                 }
-                #expect(traps.isGranted(ledger, t2 - 1) == true)
+                #expect(traps.isGranted(ledger, at: t2 - 1) == true)
             }
         }
     }
@@ -95,20 +95,21 @@ struct FailedChargeTests {
         "a charge that fails as a later period begins is the beginning of grace",
         arguments: ["BILLING_ISSUE", "CANCELLATION"]
     )
-    func renewalThatFails(_ type: String) throws {
+    func renewalThatFails(type: String) throws {
         let lineage = SubscriptionID(store: .stripe, environment: .production, id: "O1")
         let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE", "renewal_number": 1]
         let failing: KeyValuePairs<String, JSONText?> = [
             "store": "STRIPE", "renewal_number": 2, "cancel_reason": "BILLING_ERROR",
         ]
         let events = [
-            traps.event("INITIAL_PURCHASE", t0, .first, web), traps.event(type, t1 + 300_000, .second, failing),
+            traps.event("INITIAL_PURCHASE", at: t0, .first, changing: web),
+            traps.event(type, at: t1 + 300_000, .second, changing: failing),
         ]
         for order in StoryTests.permutations(events) {
             var ledger = AccountLedger()
             for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
-            #expect(traps.isGranted(ledger, t1 + day, lineage) == true)
-            #expect(traps.isGranted(ledger, t2, lineage) == false)
+            #expect(traps.isGranted(ledger, at: t1 + day, of: lineage) == true)
+            #expect(traps.isGranted(ledger, at: t2, of: lineage) == false)
         }
     }
 
@@ -118,14 +119,14 @@ struct FailedChargeTests {
             issue(t1 + 2000, end: grace, grace: grace), traps.renewal,
             traps.event(
                 "BILLING_ISSUE",
-                t2 + 2000,
+                at: t2 + 2000,
                 .second,
-                ["grace_period_expiration_at_ms": .null]
+                changing: ["grace_period_expiration_at_ms": .null]
             ),
         ]
         var ledger = try traps.ledger(traps.purchase)
         for event in later { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
-        #expect(traps.isGranted(ledger, t2 + day) == false)
+        #expect(traps.isGranted(ledger, at: t2 + day) == false)
     }
 
     @Test("a charge that fails as its period begins gives neither access nor an end of it", arguments: [true, false])
@@ -133,24 +134,31 @@ struct FailedChargeTests {
         let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE"]
         let at = t0 + 3000
         let lineage = SubscriptionID(store: .stripe, environment: .production, id: "O1")
-        let bought = traps.event("INITIAL_PURCHASE", at, .first, web)
-        let failed = traps.event("BILLING_ISSUE", at, .first, ["store": "STRIPE"])
-        let off = traps.event("CANCELLATION", at, .first, ["store": "STRIPE", "cancel_reason": "BILLING_ERROR"])
+        let bought = traps.event("INITIAL_PURCHASE", at: at, .first, changing: web)
+        let failed = traps.event("BILLING_ISSUE", at: at, .first, changing: ["store": "STRIPE"])
+        let off = traps.event(
+            "CANCELLATION",
+            at: at,
+            .first,
+            changing: ["store": "STRIPE", "cancel_reason": "BILLING_ERROR"]
+        )
         #expect(try traps.one(failed).event == .billingIssue(.init(access: .suspended)))
         #expect(try traps.one(off).event == .autoRenewDisabled(.init(reason: .billing)))
         for order in StoryTests.permutations(hasBoth ? [bought, failed, off] : [bought, off]) {
             var ledger = AccountLedger()
             for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
-            for moment in [at + 1, t0 + day, t1 - 1] { #expect(traps.isGranted(ledger, moment, lineage) == false) }
+            for moment in [at + 1, t0 + day, t1 - 1] {
+                #expect(traps.isGranted(ledger, at: moment, of: lineage) == false)
+            }
             #expect(ledger[lineage]?.contradictions == [])
             // Paid in the end: the period is stated again.
-            let paid = traps.event("RENEWAL", t0 + 2 * hour, .first, web)
+            let paid = traps.event("RENEWAL", at: t0 + 2 * hour, .first, changing: web)
             for event in try traps.normalization(paid).events { _ = ledger.apply(event) }
-            #expect(traps.isGranted(ledger, t1 - 1, lineage) == true)
+            #expect(traps.isGranted(ledger, at: t1 - 1, of: lineage) == true)
             #expect(ledger[lineage]?.contradictions == [])
         }
         // A renewal that fails an hour after its period began has the time in which Stripe tries again.
-        let renewal = traps.event("BILLING_ISSUE", t0 + hour, .first, web)
+        let renewal = traps.event("BILLING_ISSUE", at: t0 + hour, .first, changing: web)
         #expect(try traps.one(renewal).event == .billingIssue(.init(access: .grace(until: date(t1)))))
     }
 
@@ -159,21 +167,26 @@ struct FailedChargeTests {
         arguments: [0, 40] as [Int64],
         [hour, 23 * hour]
     )
-    func endOfUnpaid(_ lag: Int64, _ after: Int64) throws {
+    func endOfUnpaid(lag: Int64, after: Int64) throws {
         let web: KeyValuePairs<String, JSONText?> = ["store": "STRIPE"]
         let at = t0 + 3000
         let lineage = SubscriptionID(store: .stripe, environment: .production, id: "O1")
         let events = [
-            traps.event("INITIAL_PURCHASE", at + lag, .first, web).priced("9.99"),
-            traps.event("BILLING_ISSUE", at, .first, ["store": "STRIPE"]),
-            traps.event("EXPIRATION", at + after, .first, ["store": "STRIPE", "expiration_reason": "BILLING_ERROR"]),
+            traps.event("INITIAL_PURCHASE", at: at + lag, .first, changing: web).priced("9.99"),
+            traps.event("BILLING_ISSUE", at: at, .first, changing: ["store": "STRIPE"]),
+            traps.event(
+                "EXPIRATION",
+                at: at + after,
+                .first,
+                changing: ["store": "STRIPE", "expiration_reason": "BILLING_ERROR"]
+            ),
         ]
         let policy = CreditPolicy(["pro_m": .init(credits: 500)])
         for order in StoryTests.permutations(events) {
             var ledger = AccountLedger()
             for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
             for moment in [at + 1, at + after - 1, at + after + 1, t1 - 1] {
-                #expect(traps.isGranted(ledger, moment, lineage) == false)
+                #expect(traps.isGranted(ledger, at: moment, of: lineage) == false)
                 #expect(CreditStatement(of: ledger.states, under: policy, uses: [], at: date(moment)).balance == 0)
             }
             #expect(ledger[lineage]?.contradictions == [])
@@ -185,23 +198,23 @@ struct FailedChargeTests {
         let cut = t0 + 10 * day
         let refund = traps.event(
             "CANCELLATION",
-            cut + 900_000,
+            at: cut + 900_000,
             Period(t0, to: cut, "O1"),
-            ["cancel_reason": "CUSTOMER_SUPPORT"]
+            changing: ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         let over = traps.event(
             "EXPIRATION",
-            cut + 900_001,
+            at: cut + 900_001,
             Period(t0, to: cut, "O1"),
-            ["expiration_reason": "CUSTOMER_SUPPORT"]
+            changing: ["expiration_reason": "CUSTOMER_SUPPORT"]
         )
         for end in [cut, t1] {
-            let undone = traps.event("REFUND_REVERSED", t0 + 13 * day, Period(t0, to: end, "O1"))
+            let undone = traps.event("REFUND_REVERSED", at: t0 + 13 * day, Period(t0, to: end, "O1"))
             for order in StoryTests.permutations([traps.purchase, refund, over, undone]) {
                 var ledger = AccountLedger()
                 for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
-                #expect(traps.isGranted(ledger, t1 - 1) == true)
-                #expect(traps.isGranted(ledger, t1) == false)
+                #expect(traps.isGranted(ledger, at: t1 - 1) == true)
+                #expect(traps.isGranted(ledger, at: t1) == false)
             }
         }
     }
@@ -213,7 +226,7 @@ extension FailedChargeTests {
             var ledger = AccountLedger()
             for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
             for (time, isGranted) in expected {
-                #expect(traps.isGranted(ledger, time) == isGranted, "\(date(time))")
+                #expect(traps.isGranted(ledger, at: time) == isGranted, "\(date(time))")
             }
         }
     }
@@ -223,7 +236,7 @@ extension FailedChargeTests {
         try check(
             [
                 traps.purchase, issue(t1 + 2000, end: t1, grace: nil), canceled(t1 + 2001, end: t1),
-                traps.event("RENEWAL", t1 + 3 * day, .second),
+                traps.event("RENEWAL", at: t1 + 3 * day, .second),
             ],
             [(t1 - 1, true), (t1 + day, false), (t1 + 3 * day - 1, false), (t1 + 3 * day, true), (t2 - 1, true)]
         )
@@ -233,12 +246,12 @@ extension FailedChargeTests {
     func pastRefund() throws {
         let refund = traps.event(
             "CANCELLATION",
-            t0 + 5 * day + 1000,
+            at: t0 + 5 * day + 1000,
             Period(t0, to: t0 + 5 * day, "O1"),
-            ["cancel_reason": "CUSTOMER_SUPPORT"]
+            changing: ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         try check(
-            [traps.purchase, refund, traps.event("REFUND_REVERSED", t0 + 8 * day, .first)],
+            [traps.purchase, refund, traps.event("REFUND_REVERSED", at: t0 + 8 * day, .first)],
             [
                 (t0 + 4 * day, true), (t0 + 6 * day, false), (t0 + 8 * day - 1, false), (t0 + 9 * day, true),
                 (t1 - 1, true),

@@ -13,22 +13,31 @@ struct KeptTransactionTests {
     static let day: Int64 = 86_400_000
 
     @Test("the refund of another period is another refund", arguments: ["STRIPE", "AMAZON", "PADDLE"])
-    func refundedTwice(_ store: String) throws {
+    func refundedTwice(store: String) throws {
         let fields: KeyValuePairs<String, JSONText?> = [
             "store": .string(store), "original_transaction_id": "S1",
         ]
         func refund(_ start: Int64) -> RevenueCatSimulator.Event {
             let at = start + 10 * Self.day
-            return CreditTests.event("CANCELLATION", at + 5000, Period(start, to: at, "S1"), "basic_m", fields)
-                .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
+            return CreditTests.event(
+                "CANCELLATION",
+                at: at + 5000,
+                Period(start, to: at, "S1"),
+                product: "basic_m",
+                changing: fields
+            )
+            .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
         }
         let first = Period(Self.t0, to: Self.t1, "S1")
         let second = Period(Self.t1, to: Self.t1 + 28 * Self.day, "S1")
         let host = RefundTests.Host(
             try CreditTests.events([
-                CreditTests.event("INITIAL_PURCHASE", Self.t0 + 5000, first, "basic_m", fields).priced("10.00"),
+                CreditTests.event("INITIAL_PURCHASE", at: Self.t0 + 5000, first, product: "basic_m", changing: fields)
+                    .priced("10.00"),
                 refund(Self.t0), refund(Self.t0),
-                CreditTests.event("RENEWAL", Self.t1 + 5000, second, "basic_m", fields).priced("10.00"),
+                CreditTests.event("RENEWAL", at: Self.t1 + 5000, second, product: "basic_m", changing: fields).priced(
+                    "10.00"
+                ),
                 refund(Self.t1), refund(Self.t1),
             ]),
             CreditTests.policy
@@ -38,21 +47,28 @@ struct KeptTransactionTests {
     }
 
     @Test("who came back after an end can leave again", arguments: ["STRIPE", "AMAZON", "PADDLE"])
-    func endedTwice(_ store: String) throws {
+    func endedTwice(store: String) throws {
         let fields: KeyValuePairs<String, JSONText?> = [
             "store": .string(store), "original_transaction_id": "S1",
         ]
         let first = Period(Self.t0, to: Self.t1, "S1")
         let second = Period(Self.t1 + Self.day, to: Self.t1 + 29 * Self.day, "S1")
         func expired(_ period: Period) -> RevenueCatSimulator.Event {
-            CreditTests.event("EXPIRATION", period.end + 1000, period, "basic_m", fields)
+            CreditTests.event("EXPIRATION", at: period.end + 1000, period, product: "basic_m", changing: fields)
                 .with(["expiration_reason": "UNSUBSCRIBE"])
         }
         let host = RefundTests.Host(
             try CreditTests.events([
-                CreditTests.event("INITIAL_PURCHASE", first.start + 5000, first, "basic_m", fields).priced("10.00"),
+                CreditTests.event(
+                    "INITIAL_PURCHASE",
+                    at: first.start + 5000,
+                    first,
+                    product: "basic_m",
+                    changing: fields
+                ).priced("10.00"),
                 expired(first), expired(first),
-                CreditTests.event("RENEWAL", second.start + 5000, second, "basic_m", fields).priced("10.00"),
+                CreditTests.event("RENEWAL", at: second.start + 5000, second, product: "basic_m", changing: fields)
+                    .priced("10.00"),
                 expired(second), expired(second),
             ]),
             CreditTests.policy
@@ -65,7 +81,7 @@ struct KeptTransactionTests {
         "a change at once within a period is what is refunded, not the period before",
         arguments: ["STRIPE", "PADDLE"]
     )
-    func changedAndRefunded(_ store: String) throws {
+    func changedAndRefunded(store: String) throws {
         let fields: KeyValuePairs<String, JSONText?> = [
             "store": .string(store), "original_transaction_id": "S1",
         ]
@@ -73,10 +89,24 @@ struct KeptTransactionTests {
         let changed = Self.t0 + 15 * Self.day
         let second = Period(changed, to: changed + 31 * Self.day, "S1")
         let at = changed + 5 * Self.day
-        let basic = CreditTests.event("INITIAL_PURCHASE", first.start + 5000, first, "basic_m", fields).priced("10.00")
-        let pro = CreditTests.event("RENEWAL", changed + 5000, second, "pro_m", fields).priced("20.00")
-        let refund = CreditTests.event("CANCELLATION", at, Period(changed, to: at, "S1"), "pro_m", fields)
-            .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-20.00")
+        let basic = CreditTests.event(
+            "INITIAL_PURCHASE",
+            at: first.start + 5000,
+            first,
+            product: "basic_m",
+            changing: fields
+        ).priced("10.00")
+        let pro = CreditTests.event("RENEWAL", at: changed + 5000, second, product: "pro_m", changing: fields).priced(
+            "20.00"
+        )
+        let refund = CreditTests.event(
+            "CANCELLATION",
+            at: at,
+            Period(changed, to: at, "S1"),
+            product: "pro_m",
+            changing: fields
+        )
+        .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-20.00")
         func isGranted(_ events: [RevenueCatSimulator.Event], at time: Int64) throws -> Bool {
             let host = RefundTests.Host(try CreditTests.events(events), CreditTests.policy)
             return host.ledger.states[0].access(at: Date(timeIntervalSince1970: Double(time) / 1000)).isGranted
@@ -103,10 +133,10 @@ struct KeptTransactionTests {
     ) -> RevenueCatSimulator.Event {
         CreditTests.event(
             type,
-            at,
+            at: at,
             period,
-            "basic_m",
-            ["store": "PLAY_STORE", "original_transaction_id": "GPA.1"]
+            product: "basic_m",
+            changing: ["store": "PLAY_STORE", "original_transaction_id": "GPA.1"]
         ).with(changes)
     }
 
@@ -168,18 +198,28 @@ struct KeptTransactionTests {
         "on Play the name of the order alone stands for the month that begins when it says",
         arguments: [["GPA.1", "GPA.1"], ["GPA.1..0", "GPA.1..1"]]
     )
-    func namedByOrder(_ names: [String]) throws {
+    func namedByOrder(names: [String]) throws {
         let fields: KeyValuePairs<String, JSONText?> = ["store": "PLAY_STORE", "original_transaction_id": "GPA.1"]
         let starts = [Self.t0, Self.t1, Self.t1 + 28 * Self.day, Self.t1 + 59 * Self.day]
         var months: [RevenueCatSimulator.Event] = []
         for (index, name) in (["GPA.1"] + names).enumerated() {
             let period = Period(starts[index], to: starts[index + 1], name)
             let type = index == 0 ? "INITIAL_PURCHASE" : "RENEWAL"
-            months.append(CreditTests.event(type, starts[index] + 5000, period, "basic_m", fields).priced("10.00"))
+            months.append(
+                CreditTests.event(type, at: starts[index] + 5000, period, product: "basic_m", changing: fields).priced(
+                    "10.00"
+                )
+            )
         }
         let at = Self.t1 + 10 * Self.day
-        let refund = CreditTests.event("CANCELLATION", at + 5000, Period(Self.t1, to: at, "GPA.1"), "basic_m", fields)
-            .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
+        let refund = CreditTests.event(
+            "CANCELLATION",
+            at: at + 5000,
+            Period(Self.t1, to: at, "GPA.1"),
+            product: "basic_m",
+            changing: fields
+        )
+        .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
         for order in StoryTests.permutations(months + [refund]) {
             let events = try CreditTests.events(order)
             #expect(Set(events.map(\.id)).count == 4)

@@ -19,18 +19,18 @@ struct LateTellingTests {
         let at = Self.t0 + 29 * Self.day
         let basic = CreditTests.event(
             "INITIAL_PURCHASE",
-            Self.t0 + 5000,
+            at: Self.t0 + 5000,
             Period(Self.t0, to: Self.t1, "GPA.1"),
-            "sub:basic",
-            play
+            product: "sub:basic",
+            changing: play
         )
         .priced("10.00")
         let pro = CreditTests.event(
             "INITIAL_PURCHASE",
-            at + 5000,
+            at: at + 5000,
             Period(at, to: at + 31 * Self.day, "GPA.2"),
-            "sub:pro",
-            other
+            product: "sub:pro",
+            changing: other
         ).priced("20.00")
         let policy = CreditPolicy([
             "sub:basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
@@ -43,21 +43,23 @@ struct LateTellingTests {
 
     @Test("what is bought after a refund pays out in full")
     func afterRefund() throws {
-        let basic = CreditTests.event("INITIAL_PURCHASE", Self.t0 + 5000, .first, "basic_m").priced("10.00")
+        let basic = CreditTests.event("INITIAL_PURCHASE", at: Self.t0 + 5000, .first, product: "basic_m").priced(
+            "10.00"
+        )
         let refunded = Self.t0 + 10 * Self.day
         let refund = CreditTests.event(
             "CANCELLATION",
-            refunded + 5000,
+            at: refunded + 5000,
             Period(Self.t0, to: refunded, "O1"),
-            "basic_m",
-            ["cancel_reason": "CUSTOMER_SUPPORT"]
+            product: "basic_m",
+            changing: ["cancel_reason": "CUSTOMER_SUPPORT"]
         ).priced("-10.00")
         let again = Self.t0 + 13 * Self.day
         let pro = CreditTests.event(
             "RENEWAL",
-            again + 5000,
+            at: again + 5000,
             Period(again, to: again + 31 * Self.day, "O1-2"),
-            "pro_m"
+            product: "pro_m"
         ).priced("20.00")
         let host = RefundTests.Host(try CreditTests.events([basic, refund, pro]), CreditTests.policy)
         #expect(host.balance == 500)
@@ -69,17 +71,35 @@ struct LateTellingTests {
         let t2 = Self.t1 + 28 * Self.day
         let first = CreditTests.event(
             "INITIAL_PURCHASE",
-            Self.t0 + 5000,
+            at: Self.t0 + 5000,
             Period(Self.t0, to: Self.t1, "A1"),
-            "basic_m",
-            amazon
+            product: "basic_m",
+            changing: amazon
         )
-        let second = CreditTests.event("RENEWAL", Self.t1 + 5000, Period(Self.t1, to: t2, "A1"), "basic_m", amazon)
+        let second = CreditTests.event(
+            "RENEWAL",
+            at: Self.t1 + 5000,
+            Period(Self.t1, to: t2, "A1"),
+            product: "basic_m",
+            changing: amazon
+        )
         let at = Self.t1 + 10 * Self.day
-        let refund = CreditTests.event("CANCELLATION", at, Period(Self.t1, to: at, "A1"), "basic_m", amazon)
-            .with(["cancel_reason": "CUSTOMER_SUPPORT"])
-        let expired = CreditTests.event("EXPIRATION", at, Period(Self.t1, to: at, "A1"), "basic_m", amazon)
-            .with(["expiration_reason": "CUSTOMER_SUPPORT"])
+        let refund = CreditTests.event(
+            "CANCELLATION",
+            at: at,
+            Period(Self.t1, to: at, "A1"),
+            product: "basic_m",
+            changing: amazon
+        )
+        .with(["cancel_reason": "CUSTOMER_SUPPORT"])
+        let expired = CreditTests.event(
+            "EXPIRATION",
+            at: at,
+            Period(Self.t1, to: at, "A1"),
+            product: "basic_m",
+            changing: amazon
+        )
+        .with(["expiration_reason": "CUSTOMER_SUPPORT"])
         let later = Date(timeIntervalSince1970: Double(at + Self.day) / 1000)
         for losses in [[refund], [expired], [refund, expired]] {
             let host = RefundTests.Host(try CreditTests.events([first, second] + losses), CreditTests.policy)

@@ -33,7 +33,7 @@ struct LoopbackTests {
         let attempts: Int
         let play: Play
 
-        init(_ name: String, _ attempts: Int, _ play: @escaping Play) {
+        init(_ name: String, attempts: Int, _ play: @escaping Play) {
             testDescription = name
             self.attempts = attempts
             self.play = play
@@ -111,21 +111,21 @@ struct LoopbackTests {
     }
 
     static let troubles = [
-        Trouble("rate limited for ever", 4) { $1.respond(429, [("Retry-After", "1")]) },
-        Trouble("500", 4) { $1.respond(500, body: Array("{}".utf8)) },
-        Trouble("a proxy's page", 1) { $1.respond(200, [], body: Array("<html>".utf8)) },
-        Trouble("key refused", 1) { $1.respond(401, [], body: Array(#"{"code":7225}"#.utf8)) },
-        Trouble("redirected", 1) { $1.respond(302, [("Location", "https://localhost:1/")]) },
-        Trouble("truncated", 4) { _, exchange in
+        Trouble("rate limited for ever", attempts: 4) { $1.respond(429, [("Retry-After", "1")]) },
+        Trouble("500", attempts: 4) { $1.respond(500, body: Array("{}".utf8)) },
+        Trouble("a proxy's page", attempts: 1) { $1.respond(200, [], body: Array("<html>".utf8)) },
+        Trouble("key refused", attempts: 1) { $1.respond(401, [], body: Array(#"{"code":7225}"#.utf8)) },
+        Trouble("redirected", attempts: 1) { $1.respond(302, [("Location", "https://localhost:1/")]) },
+        Trouble("truncated", attempts: 4) { _, exchange in
             exchange.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"items\":[")
             exchange.close()
         },
-        Trouble("too long", 4) { $1.respond(200, body: [UInt8](repeating: 0x20, count: 3_000_000)) },
-        Trouble("reset", 4) { $1.reset() },
+        Trouble("too long", attempts: 4) { $1.respond(200, body: [UInt8](repeating: 0x20, count: 3_000_000)) },
+        Trouble("reset", attempts: 4) { $1.reset() },
     ]
 
     @Test("trouble changes nothing, and is reported as trouble", arguments: troubles)
-    func trouble(_ trouble: Trouble) async throws {
+    func trouble(trouble: Trouble) async throws {
         let (result, attempts, _) = try await Self.outcome(trouble.play)
         let error = #expect(throws: DeliveryError.self) { try result.get() }
         #expect(error?.code == .unavailable)
@@ -149,7 +149,7 @@ struct LoopbackTests {
     static let hostilities = LoopbackServer.Hostility.all(redirectingTo: (try? trap.get().port) ?? 1)
 
     @Test("hostility is our trouble", arguments: hostilities)
-    func hostility(_ hostility: LoopbackServer.Hostility) async throws {
+    func hostility(hostility: LoopbackServer.Hostility) async throws {
         let start = ContinuousClock.now
         let (result, attempts, _) = try await Self.outcome(timeout: .milliseconds(500)) { hostility.play(&$1) }
         let error = #expect(throws: DeliveryError.self) { try result.get() }

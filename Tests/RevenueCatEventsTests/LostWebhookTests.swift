@@ -18,7 +18,7 @@ struct LostWebhookTests {
         with changes: KeyValuePairs<String, JSONText?>
     ) -> TrapTests.Event {
         let lasting: KeyValuePairs<String, JSONText?> = ["product_id": .string(product), "expiration_at_ms": .null]
-        return traps.event(type, time).with(lasting).with(changes)
+        return traps.event(type, at: time).with(lasting).with(changes)
     }
 
     private func ledger(_ events: [TrapTests.Event]) throws -> AccountLedger {
@@ -75,7 +75,13 @@ struct LostWebhookTests {
             -> [NormalizedEvent]
         {
             let period = CreditTests.Period(start, to: end, transactions[start == t0 ? 0 : 1])
-            var event = CreditTests.event(type, time, period, "basic_m", ["store": .string(store)])
+            var event = CreditTests.event(
+                type,
+                at: time,
+                period,
+                product: "basic_m",
+                changing: ["store": .string(store)]
+            )
             if let reason {
                 event = event.with(["cancel_reason": .string(reason), "expiration_reason": .string(reason)])
             }

@@ -27,10 +27,10 @@ struct PurchaseEndTests {
     ) -> Event {
         CreditTests.event(
             type,
-            at,
+            at: at,
             period,
-            product,
-            ["store": .string(store), "original_transaction_id": "GPA.1"]
+            product: product,
+            changing: ["store": .string(store), "original_transaction_id": "GPA.1"]
         ).with(changes)
     }
 
@@ -71,7 +71,7 @@ struct PurchaseEndTests {
         arguments: ["PLAY_STORE", "APP_STORE", "STRIPE", "AMAZON"],
         ["GPA.1..0", "GPA.1"]
     )
-    func takenBackAhead(_ store: String, _ order: String) throws {
+    func takenBackAhead(store: String, order: String) throws {
         let ahead = Self.ahead(store, order: order)
         for heard in [ahead, [ahead[0], ahead[2]], [ahead[1], ahead[2]], [ahead[2]]] {
             #expect(try access([Self.bought(store)] + heard, at: [-8, -6, 1]) == [true, false, false])
@@ -90,7 +90,7 @@ struct PurchaseEndTests {
         "the end of a month says nothing of a later one, however late it is stated",
         arguments: ["PLAY_STORE", "APP_STORE"]
     )
-    func stateLate(_ store: String) throws {
+    func stateLate(store: String) throws {
         let end = Self.event(
             "EXPIRATION",
             at: t1 + 48 * hour,

@@ -82,7 +82,7 @@ struct PurchaseLookupTests {
 
     // MARK: Webhooks
 
-    static func webhook(_ changes: Changes = [:], _ usd: String = "49.99", _ local: String? = "49.99") throws
+    static func webhook(_ changes: Changes = [:], usd: String = "49.99", local: String? = "49.99") throws
         -> NormalizedEvent
     {
         var event = Event(
@@ -136,7 +136,7 @@ struct PurchaseLookupTests {
     }
 
     @Test("ids that could lead elsewhere are not sent", arguments: ["", ".", "..", "a\nb", "a\u{0}"])
-    func refusedIDs(_ id: String) async throws {
+    func refusedIDs(id: String) async throws {
         for api in [RevenueCatClient.API.v1, .v2(project: "proj1")] {
             let transport = StubTransport()
             transport.on(.any, respond: ClientTests.response(200, ClientTests.list([])))
@@ -244,7 +244,7 @@ struct PurchaseLookupTests {
             #"{"items":[{"status":true}]}"#, #"{"items":[],"next_page":7}"#, #"{"items":[],"items":[]}"#,
         ]
     )
-    func unreadable(_ body: String) async throws {
+    func unreadable(body: String) async throws {
         let transport = StubTransport()
         transport.on(.any, respond: ClientTests.response(200, body))
         let error = await #expect(throws: DeliveryError.self) {
@@ -262,7 +262,7 @@ struct PurchaseLookupTests {
             #"{"p":[{"store_transaction_id":1.5}]}"#, #"{"p":[{"store_transaction_id":true}]}"#,
         ]
     )
-    func unreadableOlder(_ list: String) async throws {
+    func unreadableOlder(list: String) async throws {
         let body = #"{"request_date_ms":1767225600000,"subscriber":{"subscriptions":{},"non_subscriptions":\#(list)}}"#
         let error = await #expect(throws: DeliveryError.self) { _ = try await Self.older(body) }
         #expect(error?.code == .unavailable)
@@ -307,7 +307,7 @@ struct PurchaseLookupTests {
         try Self.expectSame(try await Self.older(), try Self.webhook())
         try Self.expectSame(
             try await Self.older(["price": ["amount": .raw("8.99"), "currency": "EUR"]]),
-            try Self.webhook(["currency": "EUR"], "9.71", "8.99")
+            try Self.webhook(["currency": "EUR"], usd: "9.71", local: "8.99")
         )
         try Self.expectSame(
             try await Self.older(entitlements: [:]),
@@ -326,15 +326,15 @@ struct PurchaseLookupTests {
 
     @Test("the newer version: an estimate is no charge")
     func newerFacts() async throws {
-        try Self.expectSame(try await Self.newer(), try Self.webhook([:], "49.99", nil), product: "pro_m")
+        try Self.expectSame(try await Self.newer(), try Self.webhook(local: nil), product: "pro_m")
         try Self.expectSame(
             try await Self.newer(["entitlements": ["items": []]]),
-            try Self.webhook(["entitlement_ids": []], "49.99", nil),
+            try Self.webhook(["entitlement_ids": []], local: nil),
             product: "pro_m"
         )
         try Self.expectSame(
             try await Self.newer(["ownership": "family_shared"]),
-            try Self.webhook(["is_family_share": true], "49.99", nil),
+            try Self.webhook(["is_family_share": true], local: nil),
             product: "pro_m"
         )
     }
@@ -346,7 +346,7 @@ struct PurchaseLookupTests {
             ("AMAZON", "a"), ("PADDLE", "txn_1"), ("RC_BILLING", "txRcb1"), ("TEST_STORE", "t"), ("NEW_STORE", "n"),
         ]
     )
-    func stores(_ store: String, _ transaction: String) async throws {
+    func stores(store: String, transaction: String) async throws {
         let name = JSONText.string(store.lowercased())
         let webhook: (Bool, String?) throws -> NormalizedEvent = { sandbox, local in
             try Self.webhook(
@@ -355,8 +355,8 @@ struct PurchaseLookupTests {
                     "original_transaction_id": .string(transaction),
                     "environment": sandbox ? "SANDBOX" : "PRODUCTION",
                 ],
-                "49.99",
-                local
+                usd: "49.99",
+                local: local
             )
         }
         for sandbox in [false, true] {
@@ -416,12 +416,12 @@ struct PurchaseLookupTests {
     }
 
     @Test("amounts are those of the JSON text", arguments: ["19.99", "0.1", "1234567.891", "0", "19.990"])
-    func money(_ amount: String) async throws {
+    func money(amount: String) async throws {
         let older = try await Self.older(["price": ["amount": .raw(amount), "currency": "KWD"]])
         let newer = try await Self.newer(["revenue_in_usd": ["gross": .raw(amount), "currency": "USD"]])
-        let webhook = try Self.webhook(["currency": "KWD"], "1", amount)
+        let webhook = try Self.webhook(["currency": "KWD"], usd: "1", local: amount)
         #expect(older.price == webhook.price)
-        #expect(newer.price == (try Self.webhook([:], amount, nil)).price)
+        #expect(newer.price == (try Self.webhook([:], usd: amount, local: nil)).price)
         #expect(older.price?.role == .charged)
         #expect(newer.price?.role == .list)
     }

@@ -18,7 +18,7 @@ struct RefundNewsTests {
     }
 
     private func refund(_ at: Int64, _ period: Period) -> TrapTests.Event {
-        traps.event("CANCELLATION", at, period, ["cancel_reason": "CUSTOMER_SUPPORT", "price": -10])
+        traps.event("CANCELLATION", at: at, period, changing: ["cancel_reason": "CUSTOMER_SUPPORT", "price": -10])
     }
 
     @Test("a refund of an earlier period does not affect the current one", arguments: [true, false])
@@ -36,7 +36,7 @@ struct RefundNewsTests {
     @Test("a renewal after a refund is no new start, unless renewal was off", arguments: [true, false])
     func renewalAfterRefund(isOff: Bool) throws {
         let cut = t0 + 10 * day
-        let off = traps.event("CANCELLATION", cut - day, .first, ["cancel_reason": "UNSUBSCRIBE"])
+        let off = traps.event("CANCELLATION", at: cut - day, .first, changing: ["cancel_reason": "UNSUBSCRIBE"])
         let reported = try news(
             [traps.purchase] + (isOff ? [off] : []) + [refund(cut, Period(t0, to: cut, "O1")), traps.renewal]
         )

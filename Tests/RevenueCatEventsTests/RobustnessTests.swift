@@ -60,7 +60,7 @@ struct RobustnessTests {
     }
 
     @Test("every field may be absent or null", arguments: try CommittedStory.all())
-    func absentFields(_ story: CommittedStory) throws {
+    func absentFields(story: CommittedStory) throws {
         let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let names = [
             "event_timestamp_ms", "app_id", "app_user_id", "aliases", "environment", "store", "product_id",
@@ -91,7 +91,7 @@ struct RobustnessTests {
         "a webhook about a period never seen creates it, until its own statement comes",
         arguments: ["CANCELLATION", "BILLING_ISSUE", "UNCANCELLATION", "SUBSCRIPTION_PAUSED"]
     )
-    func provisional(_ type: String) throws {
+    func provisional(type: String) throws {
         let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))
         let first = RevenueCatSimulator.Event(
             type,

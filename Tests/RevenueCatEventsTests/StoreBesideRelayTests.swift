@@ -27,8 +27,8 @@ struct StoreBesideRelayTests {
     func apple(
         _ type: String,
         _ subtype: String? = nil,
-        _ transaction: AppleSimulator.Transaction,
-        _ renewal: AppleSimulator.RenewalInfo? = nil,
+        of transaction: AppleSimulator.Transaction,
+        with renewal: AppleSimulator.RenewalInfo? = nil,
         status: Int64? = nil,
         at date: Date
     ) throws -> [NormalizedEvent] {
@@ -50,7 +50,7 @@ struct StoreBesideRelayTests {
         ).events
     }
 
-    func once(_ id: String, _ product: String, _ type: String) -> AppleSimulator.Transaction {
+    func once(_ id: String, _ product: String, type: String) -> AppleSimulator.Transaction {
         var transaction = AppleSimulator.Transaction(
             transactionId: id,
             originalTransactionId: id,
@@ -67,7 +67,7 @@ struct StoreBesideRelayTests {
         _ product: String,
         at: Double,
         end: Double?,
-        _ entitlements: JSONText,
+        entitlements: JSONText,
         original: String? = nil,
         type: String = "NON_RENEWING_PURCHASE"
     ) throws -> [NormalizedEvent] {
@@ -75,10 +75,10 @@ struct StoreBesideRelayTests {
         return try CreditTests.events([
             CreditTests.event(
                 type,
-                Int64(day(at).timeIntervalSince1970 * 1000),
+                at: Int64(day(at).timeIntervalSince1970 * 1000),
                 .init(t0, to: t0, id),
-                product,
-                [
+                product: product,
+                changing: [
                     "original_transaction_id": .string(original ?? id),
                     "cancel_reason": type == "CANCELLATION" ? "CUSTOMER_SUPPORT" : .null,
                     "expiration_at_ms": end.map { .integer(Int64(day($0).timeIntervalSince1970 * 1000)) } ?? .null,
@@ -96,8 +96,13 @@ struct StoreBesideRelayTests {
 
     @Test("a non-consumable is owned, also where RevenueCat has no entitlement for it")
     func nonConsumable() throws {
-        let store = try apple("ONE_TIME_CHARGE", nil, once("N1", "lifetime", "Non-Consumable"), at: day(0.001))
-        let relay = try relayed("N1", "lifetime", at: 0.002, end: nil, .null)
+        let store = try apple(
+            "ONE_TIME_CHARGE",
+            nil,
+            of: once("N1", "lifetime", type: "Non-Consumable"),
+            at: day(0.001)
+        )
+        let relay = try relayed("N1", "lifetime", at: 0.002, end: nil, entitlements: .null)
         #expect(store.map(\.id) == relay.map(\.id))
         #expect(Self.ledger(store).states[0].access(at: day(5)).isGranted, "the store alone")
         #expect(Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
@@ -106,25 +111,25 @@ struct StoreBesideRelayTests {
 
     @Test("a consumable is not owned for good, also where RevenueCat has an entitlement for it")
     func consumable() throws {
-        let store = try apple("ONE_TIME_CHARGE", nil, once("N2", "coins", "Consumable"), at: day(0.001))
-        let relay = try relayed("N2", "coins", at: 0.002, end: nil, ["pro"])
+        let store = try apple("ONE_TIME_CHARGE", nil, of: once("N2", "coins", type: "Consumable"), at: day(0.001))
+        let relay = try relayed("N2", "coins", at: 0.002, end: nil, entitlements: ["pro"])
         #expect(!Self.ledger(store).states[0].access(at: day(5)).isGranted, "the store alone")
         #expect(!Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
     }
 
     @Test("the end of a season, which RevenueCat alone knows, stays")
     func season() throws {
-        let season = once("N3", "season", "Non-Renewing Subscription")
-        let store = try apple("ONE_TIME_CHARGE", nil, season, at: day(0.001))
-        let relay = try relayed("N3", "season", at: 0.002, end: 90, ["pro"])
+        let season = once("N3", "season", type: "Non-Renewing Subscription")
+        let store = try apple("ONE_TIME_CHARGE", nil, of: season, at: day(0.001))
+        let relay = try relayed("N3", "season", at: 0.002, end: 90, entitlements: ["pro"])
         #expect(Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
         let again = try uploaded(season, at: day(3))
         #expect(Self.ledger(store + relay + again).states[0].access(at: day(5)).isGranted, "upload later")
-        let declined = try apple("REFUND_DECLINED", nil, season, at: day(3))
+        let declined = try apple("REFUND_DECLINED", nil, of: season, at: day(3))
         #expect(Self.ledger(store + relay + declined).states[0].access(at: day(5)).isGranted, "refund declined")
     }
 
-    func monthly(_ id: String, _ product: String, _ from: Double, _ to: Double) -> AppleSimulator.Transaction {
+    func monthly(_ id: String, _ product: String, from: Double, to: Double) -> AppleSimulator.Transaction {
         var transaction = AppleSimulator.Transaction(
             transactionId: id,
             originalTransactionId: "S1",

@@ -28,7 +28,7 @@ struct StoryOutcome: Sendable, CustomTestStringConvertible {
 
     init(
         _ story: String,
-        _ at: Int64,
+        at: Int64,
         _ status: SubscriptionSnapshot.Status,
         until: Int64? = nil,
         renews: Bool? = true,
@@ -82,7 +82,7 @@ struct StoryTests {
     }
 
     @Test("every order, with redeliveries, gives one ledger", arguments: try CommittedStory.all())
-    func converges(_ story: CommittedStory) throws {
+    func converges(story: CommittedStory) throws {
         let events = try Self.events(story)
         var expected = AccountLedger()
         for event in events { _ = expected.apply(event) }
@@ -105,53 +105,53 @@ struct StoryTests {
     static let refundedAt = t0 + 10 * day - 15 * minute
 
     static let outcomes: [StoryOutcome] = [
-        .init("S2-1", t0 + day, .active, until: t2),
-        .init("S2-1", t1 + day, .active, until: t2),
-        .init("S2-2", t0 + 11 * day, .active, until: t1, renews: false),
-        .init("S2-2", t1 + day, .expired, renews: false),
-        .init("S2-3", t0 + 12 * day, .active, until: t1),
-        .init("S2-4a", back + day, .active, until: back + 31 * day),
-        .init("S2-4b", back + day, .expired, renews: false),
-        .init("S2-4b", back + day, .active, until: back + 31 * day, lineage: "O2"),
-        .init("S2-4c", t1 + 4 * day, .active, until: t2, lineage: "GPA.4", store: .playStore, product: "s:pro"),
-        .init("S2-5", t0 + 16 * day, .active, until: t1, lineage: "GPA.4", store: .playStore, product: "s:pro"),
-        .init("S2-5", t1 + day, .paused, lineage: "GPA.4", store: .playStore, product: "s:pro"),
+        .init("S2-1", at: t0 + day, .active, until: t2),
+        .init("S2-1", at: t1 + day, .active, until: t2),
+        .init("S2-2", at: t0 + 11 * day, .active, until: t1, renews: false),
+        .init("S2-2", at: t1 + day, .expired, renews: false),
+        .init("S2-3", at: t0 + 12 * day, .active, until: t1),
+        .init("S2-4a", at: back + day, .active, until: back + 31 * day),
+        .init("S2-4b", at: back + day, .expired, renews: false),
+        .init("S2-4b", at: back + day, .active, until: back + 31 * day, lineage: "O2"),
+        .init("S2-4c", at: t1 + 4 * day, .active, until: t2, lineage: "GPA.4", store: .playStore, product: "s:pro"),
+        .init("S2-5", at: t0 + 16 * day, .active, until: t1, lineage: "GPA.4", store: .playStore, product: "s:pro"),
+        .init("S2-5", at: t1 + day, .paused, lineage: "GPA.4", store: .playStore, product: "s:pro"),
         .init(
             "S2-5",
-            t1 + 31 * day,
+            at: t1 + 31 * day,
             .active,
             until: t1 + 61 * day,
             lineage: "GPA.4",
             store: .playStore,
             product: "s:pro"
         ),
-        .init("S2-6a", t1 + day, .expired, renews: false),
-        .init("S2-6a-recovered", t1 + 13 * day, .active, until: t1 + 43 * day),
-        .init("S2-6b", t1 + day, .grace, until: grace, renews: false),
-        .init("S2-6b", grace + day, .expired, renews: false),
-        .init("S2-6c", t1 + 4 * day, .active, until: t2),
-        .init("S2-6d", t1 + day, .grace, until: grace, renews: false),
-        .init("S2-7a", t1 + 5 * day, .active, until: t1 + 38 * day),
+        .init("S2-6a", at: t1 + day, .expired, renews: false),
+        .init("S2-6a-recovered", at: t1 + 13 * day, .active, until: t1 + 43 * day),
+        .init("S2-6b", at: t1 + day, .grace, until: grace, renews: false),
+        .init("S2-6b", at: grace + day, .expired, renews: false),
+        .init("S2-6c", at: t1 + 4 * day, .active, until: t2),
+        .init("S2-6d", at: t1 + day, .grace, until: grace, renews: false),
+        .init("S2-7a", at: t1 + 5 * day, .active, until: t1 + 38 * day),
         .init(
             "S2-7b",
-            t1 + hour,
+            at: t1 + hour,
             .active,
             until: t1 + 20 * hour + 31 * day,
             lineage: "GPA.4",
             store: .playStore,
             product: "s:pro"
         ),
-        .init("S2-7d", t1 + day, .expired),
-        .init("S2-8", t0 + 7 * day - minute, .trial, until: t0 + 38 * day),
-        .init("S2-8", t0 + 8 * day, .active, until: t0 + 38 * day),
-        .init("S2-9", t0 + 2 * day, .trial, until: t0 + 7 * day, renews: false),
-        .init("S2-9", t0 + 8 * day, .expired, renews: false),
-        .init("S2-10", t0 + 8 * day, .active, until: t0 + 38 * day),
-        .init("S2-11", t0 + 41 * day, .active, until: t0 + 71 * day),
-        .init("S2-12a", upgrade + day, .active, until: upgrade + 31 * day),
+        .init("S2-7d", at: t1 + day, .expired),
+        .init("S2-8", at: t0 + 7 * day - minute, .trial, until: t0 + 38 * day),
+        .init("S2-8", at: t0 + 8 * day, .active, until: t0 + 38 * day),
+        .init("S2-9", at: t0 + 2 * day, .trial, until: t0 + 7 * day, renews: false),
+        .init("S2-9", at: t0 + 8 * day, .expired, renews: false),
+        .init("S2-10", at: t0 + 8 * day, .active, until: t0 + 38 * day),
+        .init("S2-11", at: t0 + 41 * day, .active, until: t0 + 71 * day),
+        .init("S2-12a", at: upgrade + day, .active, until: upgrade + 31 * day),
         .init(
             "S2-12b",
-            upgrade + day,
+            at: upgrade + day,
             .active,
             until: upgrade + 31 * day,
             lineage: "GPA.1",
@@ -160,54 +160,54 @@ struct StoryTests {
         ),
         .init(
             "S2-12b",
-            upgrade + day,
+            at: upgrade + day,
             .active,
             until: upgrade + 31 * day,
             lineage: "GPA.2",
             store: .playStore,
             product: "s:pro"
         ),
-        .init("S2-12c", upgrade + day, .active, until: t1, store: .stripe),
-        .init("S2-13", upgrade + day, .active, until: t2, pending: "basic_m"),
-        .init("S2-13", t1 + day, .active, until: t2, product: "basic_m"),
-        .init("S2-13-withdrawn", upgrade + 2 * day, .active, until: t1),
-        .init("S3-1", t0 + 11 * day, .refunded),
-        .init("S3-1", t1 + day, .active, until: t2),
-        .init("S3-2", t0 + 14 * day, .active, until: t1),
-        .init("S3-3", t0 + 11 * day, .refunded),
-        .init("S3-3-canceled", t0 + 11 * day, .active, until: t1, renews: false),
+        .init("S2-12c", at: upgrade + day, .active, until: t1, store: .stripe),
+        .init("S2-13", at: upgrade + day, .active, until: t2, pending: "basic_m"),
+        .init("S2-13", at: t1 + day, .active, until: t2, product: "basic_m"),
+        .init("S2-13-withdrawn", at: upgrade + 2 * day, .active, until: t1),
+        .init("S3-1", at: t0 + 11 * day, .refunded),
+        .init("S3-1", at: t1 + day, .active, until: t2),
+        .init("S3-2", at: t0 + 14 * day, .active, until: t1),
+        .init("S3-3", at: t0 + 11 * day, .refunded),
+        .init("S3-3-canceled", at: t0 + 11 * day, .active, until: t1, renews: false),
         .init(
             "S3-5",
-            t0 + 3 * day,
+            at: t0 + 3 * day,
             .expired,
             renews: false,
             lineage: "promo-1",
             store: .promotional,
             product: "rc_promo_pro_weekly"
         ),
-        .init("S3-5", t0 + 3 * day, .active, until: t1),
-        .init("S3-6-purchase", t0 + 2 * day, .active, until: t1),
-        .init("S3-6-rejected", t0 + 2 * hour, .expired, renews: nil, lineage: "X"),
-        .init("early", t1 - hour, .active, until: t2),
-        .init("S3-7", t1 - 10 * hour, .active, until: t2, renews: false),
-        .init("S3-8", t1 + day, .active, until: t2),
+        .init("S3-5", at: t0 + 3 * day, .active, until: t1),
+        .init("S3-6-purchase", at: t0 + 2 * day, .active, until: t1),
+        .init("S3-6-rejected", at: t0 + 2 * hour, .expired, renews: nil, lineage: "X"),
+        .init("early", at: t1 - hour, .active, until: t2),
+        .init("S3-7", at: t1 - 10 * hour, .active, until: t2, renews: false),
+        .init("S3-8", at: t1 + day, .active, until: t2),
         .init(
             "S3-9",
-            t0 + 20 * minute,
+            at: t0 + 20 * minute,
             .active,
             until: t0 + 30 * minute,
             renews: false,
             lineage: "GPA.8",
             store: .playStore
         ),
-        .init("S3-14", t1 + day, .expired),
-        .init("S3-16", t0 + 11 * day, .active, until: t1, renews: false, lineage: "GPA.9", store: .playStore),
-        .init("S3-10", t1 + day, .renewalDue),
-        .init("S3-10", t1 + day, .active, until: t2, environment: .sandbox),
+        .init("S3-14", at: t1 + day, .expired),
+        .init("S3-16", at: t0 + 11 * day, .active, until: t1, renews: false, lineage: "GPA.9", store: .playStore),
+        .init("S3-10", at: t1 + day, .renewalDue),
+        .init("S3-10", at: t1 + day, .active, until: t2, environment: .sandbox),
     ]
 
     @Test("what a story comes to", arguments: outcomes)
-    func outcome(_ outcome: StoryOutcome) throws {
+    func outcome(outcome: StoryOutcome) throws {
         var ledger = AccountLedger()
         for event in try Self.events(try Self.story(outcome.story)).reversed() { _ = ledger.apply(event) }
         let state = try #require(ledger[outcome.lineage])
@@ -263,7 +263,7 @@ struct StoryTests {
             ("S3-4", "u1", false, t0 + 4 * day), ("S3-5", "u1", true, t0 + 3 * day),
         ] as [(String, String, Bool, Int64)]
     )
-    func customers(_ name: String, _ user: String, _ isGranted: Bool, _ time: Int64) throws {
+    func customers(name: String, user: String, isGranted: Bool, time: Int64) throws {
         for order in Self.permutations(try Self.events(try Self.story(name))) {
             var ledger = AccountLedger()
             for event in order { _ = ledger.apply(event) }

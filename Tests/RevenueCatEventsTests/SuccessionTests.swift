@@ -24,7 +24,7 @@ struct SuccessionTests {
         product: String,
         changes: KeyValuePairs<String, JSONText?> = [:]
     ) -> TrapTests.Event {
-        var event = traps.event(type, at, period, changes)
+        var event = traps.event(type, at: at, period, changing: changes)
         event.members["store"] = "PLAY_STORE"
         event.members["product_id"] = .string(product)
         event.members["original_transaction_id"] = .string(period.transaction)
@@ -186,7 +186,7 @@ struct SuccessionTests {
     }
 
     @Test("what is bought some minutes after a change is another purchase, in every order", arguments: Naming.allCases)
-    func unrelated(_ naming: Naming) throws {
+    func unrelated(naming: Naming) throws {
         let moment = t0 + (t1 - t0) / 2
         var change = upgrade("basic", "pro", at: moment)
         let plan = naming == .byWebhook ? "pro:monthly" : "pro"
@@ -216,7 +216,7 @@ struct SuccessionTests {
 
     /// Without a name or a catalogue nothing shows which of the two took the place of the old one. The customer has both.
     @Test("what is bought at the time of a change to an unnamed product runs next to the new one", arguments: [-1, 1])
-    func bought(_ minutes: Int64) throws {
+    func bought(minutes: Int64) throws {
         let moment = t0 + 15 * day
         let change = upgrade("basic", "pro", at: moment)
         let other = music(at: moment + minutes * 60_000)
@@ -242,7 +242,7 @@ struct SuccessionTests {
     }
 
     @Test("two purchases that change within minutes stay two", arguments: [nil, catalog])
-    func twoChains(_ catalog: ProductCatalog?) throws {
+    func twoChains(catalog: ProductCatalog?) throws {
         let moment = t0 + 15 * day
         let plans = upgrade("basic", "pro", at: moment)
         let gap: Int64 = (catalog == nil ? 5 : 1) * 60_000
@@ -263,7 +263,7 @@ struct SuccessionTests {
     }
 
     @Test("a change of a change within minutes is one purchase, in every order", arguments: [nil, catalog])
-    func changedTwice(_ catalog: ProductCatalog?) throws {
+    func changedTwice(catalog: ProductCatalog?) throws {
         let moment = t0 + 15 * day
         let first = upgrade("basic", "pro", at: moment)
         let again = upgrade("pro", "basic", at: moment + 5 * 60_000, number: 2)

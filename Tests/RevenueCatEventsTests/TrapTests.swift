@@ -48,18 +48,18 @@ struct TrapTests {
 
     func event(
         _ type: String,
-        _ at: Int64,
+        at: Int64,
         _ period: Period = .first,
-        _ changes: KeyValuePairs<String, JSONText?> = [:]
+        changing changes: KeyValuePairs<String, JSONText?> = [:]
     ) -> Event {
         Event(type, id: "\(type)-\(at)", at: at, period, changing: changes)
     }
 
-    var purchase: Event { event("INITIAL_PURCHASE", t0 + 5000) }
-    var renewal: Event { event("RENEWAL", t1 + 5000, .second) }
+    var purchase: Event { event("INITIAL_PURCHASE", at: t0 + 5000) }
+    var renewal: Event { event("RENEWAL", at: t1 + 5000, .second) }
     let grace = t1 + 16 * day
 
-    func isGranted(_ ledger: AccountLedger, _ time: Int64, _ lineage: SubscriptionID = lineage) -> Bool? {
+    func isGranted(_ ledger: AccountLedger, at time: Int64, of lineage: SubscriptionID = lineage) -> Bool? {
         ledger[lineage]?.access(at: date(time)).isGranted
     }
 
@@ -74,9 +74,9 @@ struct TrapTests {
         ] as [(KeyValuePairs<String, JSONText?>, LifecycleEvent.Kind, Bool)] {
             let at = t0 + 10 * day
             let end = Period(t0, to: ends ? at : t1, "O1")
-            let cancellation = event("CANCELLATION", at, end, changes)
+            let cancellation = event("CANCELLATION", at: at, end, changing: changes)
             #expect(try one(cancellation).kind == kind)
-            #expect(isGranted(try ledger(purchase, cancellation), at + hour) == !ends)
+            #expect(isGranted(try ledger(purchase, cancellation), at: at + hour) == !ends)
         }
     }
 
@@ -84,40 +84,44 @@ struct TrapTests {
     func refundLeavesRenewalOn() throws {
         let refund = event(
             "CANCELLATION",
-            t0 + 10 * day,
+            at: t0 + 10 * day,
             Period(t0, to: t0 + 10 * day, "O1"),
-            ["cancel_reason": "CUSTOMER_SUPPORT"]
+            changing: ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
         let after = try ledger(purchase, refund)
         #expect(after[Self.lineage]?.snapshot(at: date(t0 + 11 * day)).willRenew == true)
-        #expect(isGranted(after, t0 + 11 * day) == false)
-        #expect(isGranted(try ledger(purchase, refund, renewal), t1 + day) == true)
+        #expect(isGranted(after, at: t0 + 11 * day) == false)
+        #expect(isGranted(try ledger(purchase, refund, renewal), at: t1 + day) == true)
     }
 
     @Test("2: what was bought on the web can be refunded and kept", arguments: ["STRIPE", "RC_BILLING", "PADDLE"])
-    func refundLeavesAccess(_ store: String) throws {
+    func refundLeavesAccess(store: String) throws {
         let lineage = SubscriptionID(
             store: PurchaseStore(rawValue: store.lowercased()),
             environment: .production,
             id: "O1"
         )
         let stored: KeyValuePairs<String, JSONText?> = ["store": .string(store)]
-        let bought = event("INITIAL_PURCHASE", t0 + 5000, .first, stored)
+        let bought = event("INITIAL_PURCHASE", at: t0 + 5000, .first, changing: stored)
         for (end, isKept) in [(t1, true), (t0 + 10 * day - 15 * minute, false)] {
             let refund = event(
                 "CANCELLATION",
-                t0 + 10 * day,
+                at: t0 + 10 * day,
                 Period(t0, to: end, "O1"),
-                ["store": .string(store), "cancel_reason": "CUSTOMER_SUPPORT"]
+                changing: ["store": .string(store), "cancel_reason": "CUSTOMER_SUPPORT"]
             )
             let refunded = try ledger(bought, refund)
             let reported = try one(refund)
             #expect(reported.kind == .refunded)
             #expect(reported.event.accessEffect == (isKept ? .none : .removes))
-            #expect(isGranted(refunded, t0 + 11 * day, lineage) == isKept)
-            #expect(isGranted(refunded, t1 + day, lineage) == false)
+            #expect(isGranted(refunded, at: t0 + 11 * day, of: lineage) == isKept)
+            #expect(isGranted(refunded, at: t1 + day, of: lineage) == false)
             #expect(
-                isGranted(try ledger(bought, refund, event("RENEWAL", t1 + 5000, .second, stored)), t1 + day, lineage)
+                isGranted(
+                    try ledger(bought, refund, event("RENEWAL", at: t1 + 5000, .second, changing: stored)),
+                    at: t1 + day,
+                    of: lineage
+                )
                     == true
             )
         }
@@ -127,34 +131,39 @@ struct TrapTests {
     func refundReversed() throws {
         let refund = event(
             "CANCELLATION",
-            t0 + 10 * day,
+            at: t0 + 10 * day,
             Period(t0, to: t0 + 10 * day, "O1"),
-            ["cancel_reason": "CUSTOMER_SUPPORT"]
+            changing: ["cancel_reason": "CUSTOMER_SUPPORT"]
         )
-        let undone = try ledger(purchase, refund, event("REFUND_REVERSED", t0 + 13 * day))
-        #expect(isGranted(undone, t0 + 14 * day) == true)
-        let late = try ledger(purchase, refund, event("REFUND_REVERSED", t1 + 3 * day))
-        #expect(isGranted(late, t1 + 4 * day) == false)
+        let undone = try ledger(purchase, refund, event("REFUND_REVERSED", at: t0 + 13 * day))
+        #expect(isGranted(undone, at: t0 + 14 * day) == true)
+        let late = try ledger(purchase, refund, event("REFUND_REVERSED", at: t1 + 3 * day))
+        #expect(isGranted(late, at: t1 + 4 * day) == false)
         #expect(late[Self.lineage]?.snapshot(at: date(t1 + 4 * day)).status != .refunded)
     }
 
     var issue: Event {
         event(
             "BILLING_ISSUE",
-            t1 + 32_000,
+            at: t1 + 32_000,
             Period(t0, to: grace, "O1"),
-            ["grace_period_expiration_at_ms": .integer(grace)]
+            changing: ["grace_period_expiration_at_ms": .integer(grace)]
         )
     }
     var failed: Event {
-        event("CANCELLATION", t1 + 32_000, Period(t0, to: grace, "O1"), ["cancel_reason": "BILLING_ERROR"])
+        event(
+            "CANCELLATION",
+            at: t1 + 32_000,
+            Period(t0, to: grace, "O1"),
+            changing: ["cancel_reason": "BILLING_ERROR"]
+        )
     }
 
     @Test("4: the three webhooks of one failed charge are one incident in any order")
     func billingTrio() throws {
-        let over = event("EXPIRATION", t1 + 32_000, .first, ["expiration_reason": "BILLING_ERROR"])
-        let none = event("BILLING_ISSUE", t1 + 32_000)
-        let stopped = event("CANCELLATION", t1 + 32_000, .first, ["cancel_reason": "BILLING_ERROR"])
+        let over = event("EXPIRATION", at: t1 + 32_000, .first, changing: ["expiration_reason": "BILLING_ERROR"])
+        let none = event("BILLING_ISSUE", at: t1 + 32_000)
+        let stopped = event("CANCELLATION", at: t1 + 32_000, .first, changing: ["cancel_reason": "BILLING_ERROR"])
         for order in StoryTests.permutations([purchase, none, stopped, over]) {
             var ledger = AccountLedger()
             var issues = 0
@@ -179,14 +188,14 @@ struct TrapTests {
     @Test("6: grace ends by itself, without an expiration")
     func graceIsBounded() throws {
         let ledger = try ledger(purchase, issue, failed)
-        #expect(isGranted(ledger, grace - 1) == true)
-        #expect(isGranted(ledger, grace) == false)
+        #expect(isGranted(ledger, at: grace - 1) == true)
+        #expect(isGranted(ledger, at: grace) == false)
     }
 
     @Test("7: a renewal clears what a failed cycle left behind")
     func renewalClears() throws {
-        let pause = event("SUBSCRIPTION_PAUSED", t1 + 20_000, .first, ["auto_resume_at_ms": .integer(t2)])
-        let snapshot = try ledger(purchase, pause, issue, failed, event("RENEWAL", t1 + 3 * day, .second))[
+        let pause = event("SUBSCRIPTION_PAUSED", at: t1 + 20_000, .first, changing: ["auto_resume_at_ms": .integer(t2)])
+        let snapshot = try ledger(purchase, pause, issue, failed, event("RENEWAL", at: t1 + 3 * day, .second))[
             Self.lineage
         ]?
         .snapshot(at: date(t1 + 4 * day))
@@ -198,8 +207,8 @@ struct TrapTests {
 
     @Test("8: a renewal of a customer never seen creates the state")
     func renewalCreates() throws {
-        #expect(isGranted(try ledger(renewal), t1 + day) == true)
-        let conversion = event("RENEWAL", t1 + 5000, .second, ["is_trial_conversion": true])
+        #expect(isGranted(try ledger(renewal), at: t1 + day) == true)
+        let conversion = event("RENEWAL", at: t1 + 5000, .second, changing: ["is_trial_conversion": true])
         guard case .renewed(let renewed) = try one(conversion).event else {
             Issue.record("no renewal")
             return
@@ -209,7 +218,7 @@ struct TrapTests {
 
     @Test("9: a period charged ahead does not begin before its start")
     func chargedAhead() throws {
-        let early = event("RENEWAL", t1 - 8 * hour, .second)
+        let early = event("RENEWAL", at: t1 - 8 * hour, .second)
         #expect(try one(early).effectiveAt == date(t1))
         var ledger = try ledger(purchase)
         let applied = ledger.apply(try one(early))
@@ -221,8 +230,13 @@ struct TrapTests {
     @Test("10: Stripe states the old period again when the product changes at once")
     func stripeKeepsPeriod() throws {
         let stripe = SubscriptionID(store: .stripe, environment: .production, id: "O1")
-        let basic = event("INITIAL_PURCHASE", t0 + 5000, .first, ["store": "STRIPE", "product_id": "basic_m"])
-        let pro = event("RENEWAL", t0 + 15 * day, .first, ["store": "STRIPE", "price": .raw("5.5")])
+        let basic = event(
+            "INITIAL_PURCHASE",
+            at: t0 + 5000,
+            .first,
+            changing: ["store": "STRIPE", "product_id": "basic_m"]
+        )
+        let pro = event("RENEWAL", at: t0 + 15 * day, .first, changing: ["store": "STRIPE", "price": .raw("5.5")])
         let (before, after) = (try one(basic), try one(pro))
         #expect(before.id != after.id)
         #expect(after.effectiveAt == date(t0 + 15 * day))
@@ -232,7 +246,7 @@ struct TrapTests {
 
     @Test("11: a free renewal of Stripe is no proof of payment")
     func unpaidStripe() throws {
-        let free = event("RENEWAL", t1 + 5000, .second, ["store": "STRIPE", "price": 0])
+        let free = event("RENEWAL", at: t1 + 5000, .second, changing: ["store": "STRIPE", "price": 0])
         let normalization = try normalization(free)
         #expect(normalization.events.isEmpty)
         #expect(normalization.noChange?.reason == .needsLookup)
@@ -243,13 +257,13 @@ struct TrapTests {
 
     @Test("12: an announced change moves neither product nor access nor money")
     func announcement() throws {
-        let change = event("PRODUCT_CHANGE", t0 + 15 * day, .first, ["new_product_id": "basic_m"])
+        let change = event("PRODUCT_CHANGE", at: t0 + 15 * day, .first, changing: ["new_product_id": "basic_m"])
         #expect(try one(change).event.accessEffect == .none)
         let snapshot = try ledger(purchase, change, change)[Self.lineage]?.snapshot(at: date(t0 + 16 * day))
         #expect(snapshot?.product == "pro_m")
         #expect(snapshot?.pendingProduct == "basic_m")
         #expect(snapshot?.period?.end == date(t1))
-        let back = event("PRODUCT_CHANGE", t0 + 16 * day, .first, ["new_product_id": "pro_m"])
+        let back = event("PRODUCT_CHANGE", at: t0 + 16 * day, .first, changing: ["new_product_id": "pro_m"])
         #expect(try one(back).kind == .productChangeReverted)
         #expect(
             try ledger(purchase, change, back)[Self.lineage]?.snapshot(at: date(t0 + 17 * day)).pendingProduct == nil
@@ -258,16 +272,21 @@ struct TrapTests {
 
     @Test("13: at once or at the end: Play's body says it, elsewhere the next period does")
     func timing() throws {
-        let deferred = event("PRODUCT_CHANGE", t0 + day, .first, ["store": "PLAY_STORE", "new_product_id": "basic_m"])
+        let deferred = event(
+            "PRODUCT_CHANGE",
+            at: t0 + day,
+            .first,
+            changing: ["store": "PLAY_STORE", "new_product_id": "basic_m"]
+        )
         guard case .productChangeScheduled(let change) = try one(deferred).event else {
             Issue.record("no change")
             return
         }
         #expect(change.timing == .atPeriodEnd(date(t1)))
         #expect(change.basis == .store)
-        let immediate = event("PRODUCT_CHANGE", t0 + day, .first, ["store": "PLAY_STORE"])
+        let immediate = event("PRODUCT_CHANGE", at: t0 + day, .first, changing: ["store": "PLAY_STORE"])
         #expect(try one(immediate).event == .notice(.init(.productChange, facts: ["from": "pro_m"])))
-        let unknown = event("PRODUCT_CHANGE", t0 + day, .first, ["new_product_id": "basic_m"])
+        let unknown = event("PRODUCT_CHANGE", at: t0 + day, .first, changing: ["new_product_id": "basic_m"])
         guard case .productChangeScheduled(let change) = try one(unknown).event else {
             Issue.record("no change")
             return
@@ -301,8 +320,13 @@ struct TrapTests {
     )
     func settledTiming(days: Int64) throws {
         let start = t0 + days * day
-        let began = event("RENEWAL", start, Period(start, to: start + 31 * day, "O1-2"), ["product_id": "basic_m"])
-        let announced = event("PRODUCT_CHANGE", t0 + 15 * day - 1, .first, ["new_product_id": "basic_m"])
+        let began = event(
+            "RENEWAL",
+            at: start,
+            Period(start, to: start + 31 * day, "O1-2"),
+            changing: ["product_id": "basic_m"]
+        )
+        let announced = event("PRODUCT_CHANGE", at: t0 + 15 * day - 1, .first, changing: ["new_product_id": "basic_m"])
         var ledger = try ledger(purchase, began)
         guard case .productChangeScheduled(let change) = ledger.apply(try one(announced)).event.event else {
             Issue.record("no change")
@@ -317,21 +341,21 @@ struct TrapTests {
         for type in ["INITIAL_PURCHASE", "RENEWAL"] {
             let old = event(
                 "INITIAL_PURCHASE",
-                t0,
+                at: t0,
                 Period(t0, to: t1, "GPA.1"),
-                ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
+                changing: ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
             )
             let new = event(
                 type,
-                t0 + day,
+                at: t0 + day,
                 Period(t0 + day, to: t1 + day, "GPA.2"),
-                ["store": "PLAY_STORE", "original_transaction_id": "GPA.2", "product_id": "s:b"]
+                changing: ["store": "PLAY_STORE", "original_transaction_id": "GPA.2", "product_id": "s:b"]
             )
             let end = event(
                 "EXPIRATION",
-                t0 + day + 5000,
+                at: t0 + day + 5000,
                 Period(t0, to: t0 + day, "GPA.1"),
-                ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
+                changing: ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
             )
             for order in StoryTests.permutations([old, new, end]) {
                 var ledger = AccountLedger()
@@ -349,15 +373,20 @@ struct TrapTests {
     func upgradeInTrial() throws {
         let trial = event(
             "INITIAL_PURCHASE",
-            t0,
+            at: t0,
             Period(t0, to: t0 + 7 * day, "O1"),
-            ["period_type": "TRIAL", "product_id": "basic_m"]
+            changing: ["period_type": "TRIAL", "product_id": "basic_m"]
         )
-        let pro = event("RENEWAL", t0 + 2 * day, Period(t0 + 2 * day, to: t0 + 33 * day, "O1-2"))
-        let end = event("EXPIRATION", t0 + 7 * day, Period(t0, to: t0 + 7 * day, "O1"), ["product_id": "basic_m"])
+        let pro = event("RENEWAL", at: t0 + 2 * day, Period(t0 + 2 * day, to: t0 + 33 * day, "O1-2"))
+        let end = event(
+            "EXPIRATION",
+            at: t0 + 7 * day,
+            Period(t0, to: t0 + 7 * day, "O1"),
+            changing: ["product_id": "basic_m"]
+        )
         let ledger = try ledger(trial, pro, end)
         #expect(ledger[Self.lineage]?.snapshot(at: date(t0 + 3 * day)).product == "pro_m")
-        #expect(isGranted(ledger, t0 + 8 * day) == true)
+        #expect(isGranted(ledger, at: t0 + 8 * day) == true)
     }
 
     @Test("16: a transfer names accounts alone, and both have to be read again")
@@ -382,9 +411,9 @@ struct TrapTests {
     var webPurchase: Event {
         event(
             "INITIAL_PURCHASE",
-            t0 + 5000,
+            at: t0 + 5000,
             .first,
-            [
+            changing: [
                 "store": "RC_BILLING", "app_user_id": "$RCAnonymousID:web", "aliases": ["$RCAnonymousID:web"],
                 "original_app_user_id": "$RCAnonymousID:web",
             ]
@@ -401,9 +430,9 @@ struct TrapTests {
         ])
         let alias = event(
             "SUBSCRIBER_ALIAS",
-            t0 + day,
+            at: t0 + day,
             .first,
-            [
+            changing: [
                 "app_user_id": "u2", "original_app_user_id": "$RCAnonymousID:web",
                 "aliases": ["$RCAnonymousID:web", "u2"],
             ]
@@ -442,28 +471,28 @@ struct TrapTests {
 
     @Test("17: an extension is no new period")
     func extension_() throws {
-        let extended = try one(event("SUBSCRIPTION_EXTENDED", t1 - hour, Period(t0, to: t1 + 20 * hour, "O1")))
+        let extended = try one(event("SUBSCRIPTION_EXTENDED", at: t1 - hour, Period(t0, to: t1 + 20 * hour, "O1")))
         #expect(extended.kind == .extended)
         #expect(!extended.facts.contains { if case .charge = $0 { true } else { false } })
         var ledger = try ledger(purchase)
         _ = ledger.apply(extended)
         #expect(ledger[Self.lineage]?.snapshot(at: date(t1 + hour)).period?.start == date(t0))
-        #expect(isGranted(ledger, t1 + hour) == true)
+        #expect(isGranted(ledger, at: t1 + hour) == true)
     }
 
     @Test("18: access goes on until a pause begins, and the pause is the expiration")
     func pause() throws {
         let planned = event(
             "SUBSCRIPTION_PAUSED",
-            t0 + 15 * day,
+            at: t0 + 15 * day,
             .first,
-            ["auto_resume_at_ms": .integer(t1 + 30 * day)]
+            changing: ["auto_resume_at_ms": .integer(t1 + 30 * day)]
         )
-        let began = event("EXPIRATION", t1 + 9000, .first, ["expiration_reason": "SUBSCRIPTION_PAUSED"])
+        let began = event("EXPIRATION", at: t1 + 9000, .first, changing: ["expiration_reason": "SUBSCRIPTION_PAUSED"])
         #expect(try one(planned).event.accessEffect == .none)
-        #expect(isGranted(try ledger(purchase, planned), t1 - 1) == true)
+        #expect(isGranted(try ledger(purchase, planned), at: t1 - 1) == true)
         #expect(try one(began).kind == .paused)
-        #expect(isGranted(try ledger(purchase, planned, began), t1 + day) == false)
+        #expect(isGranted(try ledger(purchase, planned, began), at: t1 + day) == false)
     }
 
     @Test(
@@ -474,13 +503,13 @@ struct TrapTests {
             ("PLAY_STORE", "GPA.9.1", "GPA.9.1"), ("APP_STORE", "O..1", "O..1"), ("AMAZON", "A..1", "A..1"),
         ]
     )
-    func orderSuffix(_ store: String, _ original: String, _ lineage: String) throws {
+    func orderSuffix(store: String, original: String, lineage: String) throws {
         let event = try one(
             event(
                 "RENEWAL",
-                t1,
+                at: t1,
                 .second,
-                [
+                changing: [
                     "store": .string(store), "original_transaction_id": .string(original), "transaction_id": "GPA.9..3",
                 ]
             )
@@ -498,9 +527,14 @@ struct TrapTests {
             ("PROMOTIONAL", "rc_promo_pro access_lifetime", "rc_promo_pro access_lifetime", nil),
         ] as [(String, String, ProductID, String?)]
     )
-    func basePlan(_ store: String, _ product: String, _ id: ProductID, _ basePlan: String?) throws {
+    func basePlan(store: String, product: String, id: ProductID, basePlan: String?) throws {
         let event = try one(
-            event("UNCANCELLATION", t0, .first, ["store": .string(store), "product_id": .string(product)])
+            event(
+                "UNCANCELLATION",
+                at: t0,
+                .first,
+                changing: ["store": .string(store), "product_id": .string(product)]
+            )
         )
         #expect(event.product?.id == id)
         #expect(event.product?.basePlan == basePlan)
@@ -511,19 +545,19 @@ struct TrapTests {
         let order: KeyValuePairs<String, JSONText?> = [
             "store": "PLAY_STORE", "period_type": "PREPAID", "original_transaction_id": "GPA.7",
         ]
-        let first = event("INITIAL_PURCHASE", t0, Period(t0, to: t0 + 15 * minute, "GPA.7"), order)
+        let first = event("INITIAL_PURCHASE", at: t0, Period(t0, to: t0 + 15 * minute, "GPA.7"), changing: order)
         let second = event(
             "INITIAL_PURCHASE",
-            t0 + 2 * minute,
+            at: t0 + 2 * minute,
             Period(t0 + 2 * minute, to: t0 + 30 * minute, "GPA.8"),
-            order
+            changing: order
         )
-        let end = event("EXPIRATION", t0 + 2 * minute, Period(t0, to: t0 + 2 * minute, "GPA.7"), order)
+        let end = event("EXPIRATION", at: t0 + 2 * minute, Period(t0, to: t0 + 2 * minute, "GPA.7"), changing: order)
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.7")
         for order in StoryTests.permutations([first, second, end]) {
             var ledger = AccountLedger()
             for event in order { for event in try normalization(event).events { _ = ledger.apply(event) } }
-            #expect(isGranted(ledger, t0 + 20 * minute, lineage) == true)
+            #expect(isGranted(ledger, at: t0 + 20 * minute, of: lineage) == true)
             #expect(ledger[lineage]?.snapshot(at: date(t0 + 20 * minute)).willRenew == false)
         }
     }
@@ -535,35 +569,40 @@ struct TrapTests {
             "original_transaction_id": "P1",
         ]
         let lineage = SubscriptionID(store: .promotional, environment: .production, id: "P1")
-        let grant = event("NON_RENEWING_PURCHASE", t0, Period(t0, to: t1, "P1"), members)
+        let grant = event("NON_RENEWING_PURCHASE", at: t0, Period(t0, to: t1, "P1"), changing: members)
         #expect(try one(grant).kind == .started)
-        #expect(isGranted(try ledger(grant), t0 + 5000 * day, lineage) == true)
-        let removal = event("CANCELLATION", t0 + day, Period(t0, to: t1, "P1"), members)
+        #expect(isGranted(try ledger(grant), at: t0 + 5000 * day, of: lineage) == true)
+        let removal = event("CANCELLATION", at: t0 + day, Period(t0, to: t1, "P1"), changing: members)
             .with(["cancel_reason": "DEVELOPER_INITIATED"])
         #expect(try one(removal).kind == .revoked)
-        #expect(isGranted(try ledger(grant, removal), t0 + 2 * day, lineage) == false)
+        #expect(isGranted(try ledger(grant, removal), at: t0 + 2 * day, of: lineage) == false)
     }
 
     @Test("23: what does not renew may still end")
     func nonRenewingEnds() throws {
-        let ledger = try ledger(event("NON_RENEWING_PURCHASE", t0))
-        #expect(isGranted(ledger, t1 - 1) == true)
-        #expect(isGranted(ledger, t1) == false)
+        let ledger = try ledger(event("NON_RENEWING_PURCHASE", at: t0))
+        #expect(isGranted(ledger, at: t1 - 1) == true)
+        #expect(isGranted(ledger, at: t1) == false)
     }
 
     @Test("24: an end is that of one purchase, never of an entitlement")
     func perPurchase() throws {
-        let other = event("INITIAL_PURCHASE", t0, Period(t0, to: t2, "O2"), ["original_transaction_id": "O2"])
-        let end = event("EXPIRATION", t1 + 40_000, .first, ["expiration_reason": "UNSUBSCRIBE"])
+        let other = event(
+            "INITIAL_PURCHASE",
+            at: t0,
+            Period(t0, to: t2, "O2"),
+            changing: ["original_transaction_id": "O2"]
+        )
+        let end = event("EXPIRATION", at: t1 + 40_000, .first, changing: ["expiration_reason": "UNSUBSCRIBE"])
         let ledger = try ledger(purchase, other, end)
-        #expect(isGranted(ledger, t1 + day) == false)
+        #expect(isGranted(ledger, at: t1 + day) == false)
         #expect(ledger.access(of: Account.Identifier("u1", .appUserID), at: date(t1 + day)).decision.isGranted)
     }
 
     @Test("25: sandbox and production are apart, and an unstated environment is neither")
     func environments() throws {
         let events = try ["PRODUCTION", "SANDBOX", nil].map { (name: String?) in
-            try one(event("RENEWAL", t1, .second, ["environment": name.map { .string($0) }]))
+            try one(event("RENEWAL", at: t1, .second, changing: ["environment": name.map { .string($0) }]))
         }
         #expect(events.map(\.environment) == [.production, .sandbox, .unknown])
         #expect(Set(events.map(\.id)).count == 3)
@@ -574,7 +613,7 @@ struct TrapTests {
         "26: a paywall's interaction stays one, whatever it is renamed to",
         arguments: ["RENEWAL", "TRANSFER", "EXPIRATION"]
     )
-    func renamedPaywall(_ type: String) throws {
+    func renamedPaywall(type: String) throws {
         for member in ["paywall_id", "session_id"] {
             let event = try one(
                 Event([
@@ -593,7 +632,7 @@ struct TrapTests {
 
     @Test("27: a test succeeds and states nothing")
     func test() throws {
-        let event = try one(event("TEST", t0).priced("9.99"))
+        let event = try one(event("TEST", at: t0).priced("9.99"))
         #expect(event.kind == .notice)
         #expect(event.facts.isEmpty)
         #expect(event.subscription == nil)
@@ -609,13 +648,15 @@ struct TrapTests {
 
     @Test("29: the local price counts, exactly; the estimate in dollars is not mixed into it")
     func money() throws {
-        let priced = try one(event("RENEWAL", t1, .second).priced("25.487", local: "2990.10", currency: "JPY"))
+        let priced = try one(event("RENEWAL", at: t1, .second).priced("25.487", local: "2990.10", currency: "JPY"))
         #expect(priced.price?.money.description == "2990.1 JPY")
         #expect(priced.price?.role == .charged)
-        let estimated = try one(event("RENEWAL", t1, .second, ["price": .raw("25.487"), "currency": "EUR"]))
+        let estimated = try one(
+            event("RENEWAL", at: t1, .second, changing: ["price": .raw("25.487"), "currency": "EUR"])
+        )
         #expect(estimated.price?.money.description == "25.487 USD")
         #expect(estimated.price?.role == .list)
-        let long = try one(event("RENEWAL", t1, .second).priced("0.10000000000000000555"))
+        let long = try one(event("RENEWAL", at: t1, .second).priced("0.10000000000000000555"))
         #expect(long.price?.money.amount.description == "0.10000000000000000555")
     }
 
@@ -624,6 +665,6 @@ struct TrapTests {
         for path in try CommittedVectors.paths(of: .revenuecat) {
             #expect(!(try CommittedVectors.text(path)).contains(#""kind":"chargeback""#), "\(path)")
         }
-        #expect(try one(event("CHARGEBACK", t0)).kind == .unmapped)
+        #expect(try one(event("CHARGEBACK", at: t0)).kind == .unmapped)
     }
 }

@@ -185,7 +185,7 @@ struct TwoChannelTests {
     }
 
     @Test("what both report has one identity, one lineage and one transaction", arguments: stories)
-    func identities(_ name: String) throws {
+    func identities(name: String) throws {
         let channels = try Self.channels(try Self.story(name))
         let shared: Set<LifecycleEvent.Kind> = [
             .started, .renewed, .productChanged, .expired, .revoked, .refunded, .refundReversed, .oneTimePurchased,
@@ -207,7 +207,7 @@ struct TwoChannelTests {
     }
 
     @Test("interleaved, every fact acts once, whichever channel is first", arguments: stories)
-    func interleaved(_ name: String) throws {
+    func interleaved(name: String) throws {
         let channels = try Self.channels(try Self.story(name))
         let expected = Self.facts(Self.acts(on: channels.apple).acts)
         #expect(!expected.isEmpty)
@@ -223,7 +223,7 @@ struct TwoChannelTests {
     }
 
     @Test("in any order nothing acts twice, and one state comes of it", arguments: stories)
-    func shuffled(_ name: String) throws {
+    func shuffled(name: String) throws {
         let channels = try Self.channels(try Self.story(name))
         let all = channels.apple + channels.relayed
         let expected = Self.acts(on: all).ledger
@@ -237,7 +237,7 @@ struct TwoChannelTests {
     }
 
     @Test("both channels decide alike on access", arguments: stories)
-    func access(_ name: String) throws {
+    func access(name: String) throws {
         let channels = try Self.channels(try Self.story(name))
         let lineage = try #require(channels.apple.first?.subscription)
         let apple = try #require(Self.acts(on: channels.apple).ledger[lineage])

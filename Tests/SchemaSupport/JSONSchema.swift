@@ -30,14 +30,14 @@ package struct JSONSchema {
 
     /// The first violation, as a path and a keyword; nil where there is none.
     package func violation(_ value: JSONValue) throws -> String? {
-        try violation(value, root, "")
+        try violation(value, root, at: "")
     }
 
-    private func violation(_ value: JSONValue, _ schema: JSONValue, _ path: String) throws -> String? {
+    private func violation(_ value: JSONValue, _ schema: JSONValue, at path: String) throws -> String? {
         if schema.kind == .bool { return try schema.bool() ? nil : "\(path): nothing is allowed here" }
         let members = try schema.object()
         for (keyword, rule) in members.members where !Self.annotations.contains(keyword) {
-            if let violation = try violation(of: keyword, rule, members, value, path) { return violation }
+            if let violation = try violation(of: keyword, rule, in: members, value, at: path) { return violation }
         }
         return nil
     }
@@ -45,14 +45,14 @@ package struct JSONSchema {
     private func violation(
         of keyword: String,
         _ rule: JSONValue,
-        _ schema: JSONObject,
+        in schema: JSONObject,
         _ value: JSONValue,
-        _ path: String
+        at path: String
     ) throws -> String? {
         var failed: String { "\(path): \(keyword)" }
         switch keyword {
         case "$ref":
-            return try violation(value, try definition(rule.string()), path)
+            return try violation(value, try definition(rule.string()), at: path)
         case "type":
             return try matches(value, type: rule.string()) ? nil : failed
         case "const":
@@ -72,7 +72,7 @@ package struct JSONSchema {
         case "items":
             guard value.kind == .array else { return nil }
             for (index, element) in try value.array().enumerated() {
-                if let violation = try violation(element, rule, "\(path)[\(index)]") { return violation }
+                if let violation = try violation(element, rule, at: "\(path)[\(index)]") { return violation }
             }
             return nil
         case "required":
@@ -87,33 +87,33 @@ package struct JSONSchema {
             let rules = try rule.object()
             for (name, member) in try value.object().members {
                 guard let rule = rules[MemberName(name)] else { continue }
-                if let violation = try violation(member, rule, "\(path).\(name)") { return violation }
+                if let violation = try violation(member, rule, at: "\(path).\(name)") { return violation }
             }
             return nil
         case "additionalProperties":
             guard value.kind == .object else { return nil }
             let named = try schema["properties"]?.object()
             for (name, member) in try value.object().members where named?[MemberName(name)] == nil {
-                if let violation = try violation(member, rule, "\(path).\(name)") { return violation }
+                if let violation = try violation(member, rule, at: "\(path).\(name)") { return violation }
             }
             return nil
         case "allOf":
             for rule in try rule.array() {
-                if let violation = try violation(value, rule, path) { return violation }
+                if let violation = try violation(value, rule, at: path) { return violation }
             }
             return nil
         case "anyOf":
-            for rule in try rule.array() where try violation(value, rule, path) == nil { return nil }
+            for rule in try rule.array() where try violation(value, rule, at: path) == nil { return nil }
             return failed
         case "oneOf":
             var count = 0
-            for rule in try rule.array() where try violation(value, rule, path) == nil { count += 1 }
+            for rule in try rule.array() where try violation(value, rule, at: path) == nil { count += 1 }
             return count == 1 ? nil : "\(failed) (\(count) match)"
         case "not":
-            return try violation(value, rule, path) == nil ? failed : nil
+            return try violation(value, rule, at: path) == nil ? failed : nil
         case "if":
-            let branch = try violation(value, rule, path) == nil ? schema["then"] : schema["else"]
-            return try branch.flatMap { try violation(value, $0, path) }
+            let branch = try violation(value, rule, at: path) == nil ? schema["then"] : schema["else"]
+            return try branch.flatMap { try violation(value, $0, at: path) }
         case "then", "else":
             return nil
         default:

@@ -9,7 +9,7 @@ import Testing
     ]
 
     @Test(arguments: pairs)
-    func knownValues(_ plain: String, _ encoded: String) throws {
+    func knownValues(plain: String, encoded: String) throws {
         #expect(try Base64.decode(encoded.utf8.span) == ascii(plain))
         #expect(Base64.encode(plain.utf8.span) == ascii(encoded))
         let unpadded = String(encoded.prefix { $0 != "=" })
@@ -22,7 +22,7 @@ import Testing
         "Zm9v\n",
         "Zm 9", "Zm9v====", "Zm9v=", "Zg==Zg==", "-_-_", "Zm9\0", "Zm9vYm\u{e9}=", " Zm9v", "Zm9*",
     ])
-    func standardRefuses(_ text: String) {
+    func standardRefuses(text: String) {
         #expect(failure { () throws(SignatureError) in try Base64.decode(text.utf8.span) }?.kind == .malformed)
     }
 
@@ -30,7 +30,7 @@ import Testing
         "Z", "Zg==", "Zm8=", "Zh", "Zm9", "QR", "+/+/", "Zm9v\n", "Zm9v ", "Zm9vY", "Zm9v.", "Zm9v\0", "Zm9\u{e9}",
         "====",
     ])
-    func urlRefuses(_ text: String) {
+    func urlRefuses(text: String) {
         #expect(failure { () throws(SignatureError) in try Base64URL.decode(text.utf8.span) }?.kind == .malformed)
     }
 
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [-1..<2, 0..<5, 4..<5, 5..<9])
-    func rangesOutsideAreRefused(_ range: Range<Int>) {
+    func rangesOutsideAreRefused(range: Range<Int>) {
         #expect(failure { () throws(SignatureError) in try Base64.decode(ascii("Zm9v"), range) }?.kind == .malformed)
         #expect(failure { () throws(SignatureError) in try Base64URL.decode(ascii("Zm9v"), range) }?.kind == .malformed)
     }

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test("states a status for a time", arguments: [StatusAnswerTemplate.Statement.good, .revoked, .unknown])
-    func statements(_ statement: StatusAnswerTemplate.Statement) throws {
+    func statements(statement: StatusAnswerTemplate.Statement) throws {
         let status = try question.status(in: try answer(statement), at: Self.now, tolerance: 0)
         let expected: CertificateStatus.Statement =
             switch statement {

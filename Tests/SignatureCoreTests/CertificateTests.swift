@@ -39,7 +39,7 @@ import Testing
             (4_107_542_399_000, "2100-02-28"), (4_107_542_400_000, "2100-03-01"), (253_402_300_799_000, "9999-12-31"),
         ] as [(Int64, String)]
     )
-    func datesReadBack(_ milliseconds: Int64, _ day: String) throws {
+    func datesReadBack(milliseconds: Int64, day: String) throws {
         let chain = try IssuedChain(adjustLeaf: { $0.notAfter = milliseconds })
         #expect(try Certificate(der: chain.leaf).notAfter == milliseconds, "\(day)")
     }
@@ -64,7 +64,7 @@ import Testing
         "400101000000", "40010100000Z0", "4001010000+00", "400132000000Z", "401301000000Z", "400101240000Z",
         "400101006000Z", "xx0101000000Z", "400230000000Z", "             ",
     ])
-    func otherDatesAreRefused(_ text: String) throws {
+    func otherDatesAreRefused(text: String) throws {
         let chain = try IssuedChain.genuine.get()
         let original = ascii("400101000000Z")
         let place = try #require(chain.leaf.indices.first { chain.leaf[$0...].starts(with: original) })

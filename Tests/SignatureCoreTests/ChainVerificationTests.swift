@@ -367,7 +367,7 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
     static let attacks = identityAttacks + shapeAttacks + markerAttacks + authorityAttacks + timeAttacks
 
     @Test(arguments: attacks)
-    func attackIsRefused(_ attack: ChainAttack) throws {
+    func attackIsRefused(attack: ChainAttack) throws {
         let genuine = try IssuedChain.genuine.get()
         let certificates = try attack.certificates(genuine)
         let roots = try attack.roots?() ?? [genuine.root.certificate]
@@ -573,7 +573,7 @@ struct ChainAttack: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: ["", "abc", "commonName", "1.2.", "1..2", "9.9.9", "-1.2"])
-    func otherIdentifiersAreRefused(_ dotted: String) {
+    func otherIdentifiersAreRefused(dotted: String) {
         #expect(failure { () throws(SignatureError) in try ObjectIdentifier(dotted) }?.kind == .malformed)
     }
 

@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [
         "", ".", "..", "...", "a", "a.b", ".b.c", "a..c", "a.b.", "a.b.c.d", "a.b.c.", ".a.b.c", "a.b.c.d.e", "....",
     ])
-    func otherShapesAreRefused(_ text: String) {
+    func otherShapesAreRefused(text: String) {
         #expect(failure { () throws(SignatureError) in try CompactJWS(ascii(text)) }?.kind == .malformed)
     }
 
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [-1..<5, 0..<6, 6..<7])
-    func rangesOutsideAreRefused(_ range: Range<Int>) {
+    func rangesOutsideAreRefused(range: Range<Int>) {
         #expect(failure { () throws(SignatureError) in try CompactJWS(ascii("a.b.c"), in: range) }?.kind == .malformed)
     }
 
@@ -34,7 +34,7 @@ import Testing
 
     /// No octet may stand between the texts and around them unnoticed.
     @Test(arguments: ["\n", " ", "=", "\"", "\0", "+", "/", "\u{feff}", "~"])
-    func junkIsRefused(_ junk: String) throws {
+    func junkIsRefused(junk: String) throws {
         let key = try SigningKey(.p256, seed: Seed("jws"), label: "k")
         let point = try key.uncompressedPoint()
         let verifier = try P256PublicKey(uncompressedPoint: point.span)
@@ -53,7 +53,7 @@ import Testing
 
     /// Signed over text that is not canonical base64url: the signature holds, and still it is refused.
     @Test(arguments: ["e30=", "e31", "e30\n", "e3+0"])
-    func signedButUndecodablePayloadIsRefused(_ segment: String) throws {
+    func signedButUndecodablePayloadIsRefused(segment: String) throws {
         let key = try SigningKey(.p256, seed: Seed("jws"), label: "k")
         let point = try key.uncompressedPoint()
         let verifier = try P256PublicKey(uncompressedPoint: point.span)

@@ -11,7 +11,7 @@ import Testing
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
         ),
     ])
-    func knownDigests(_ text: String, _ expected: String) {
+    func knownDigests(text: String, expected: String) {
         #expect(SHA256.hash(text.utf8.span).hexadecimal == expected)
     }
 
@@ -94,7 +94,7 @@ import Testing
     static let beginnings: [Bool?] = [nil, false]
 
     @Test(arguments: macCases, beginnings)
-    func knownCodes(_ known: MACCase, _ beginsAnew: Bool?) throws {
+    func knownCodes(known: MACCase, beginsAnew: Bool?) throws {
         let keyed = try HMACSHA256(key: known.key.span, beginsAnew: beginsAnew)
         // Twice, since the second has to start from the key again.
         for _ in 0..<2 {
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: beginnings)
-    func codesDoNotMixWithOthersOfTheKey(_ beginsAnew: Bool?) async throws {
+    func codesDoNotMixWithOthersOfTheKey(beginsAnew: Bool?) async throws {
         let known = try #require(Self.macCases.last)
         let keyed = try HMACSHA256(key: known.key.span, beginsAnew: beginsAnew)
         // One that is finished before it, one that is given up, and one that goes on while others begin.
@@ -141,7 +141,7 @@ import Testing
 
     /// More at once than contexts are kept, and then again with those that were.
     @Test(arguments: beginnings)
-    func manyAtOnce(_ beginsAnew: Bool?) throws {
+    func manyAtOnce(beginsAnew: Bool?) throws {
         let known = try #require(Self.macCases.last)
         let keyed = try HMACSHA256(key: known.key.span, beginsAnew: beginsAnew)
         func codes(_ count: Int) throws -> [String] {

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [zero, one, order, prime, ones], [zero, one, order, prime, ones])
-    func valuesAtTheEdgesAreRefused(_ r: [UInt8], _ s: [UInt8]) throws {
+    func valuesAtTheEdgesAreRefused(r: [UInt8], s: [UInt8]) throws {
         let (key, message, _) = try Self.known()
         let thrown = failure { () throws(SignatureError) in
             try key.verify(signature: (r + s).span, over: message.span)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 32, 63, 65, 70, 71, 72, 96, 128])
-    func otherLengthsAreRefused(_ count: Int) throws {
+    func otherLengthsAreRefused(count: Int) throws {
         let (key, message, signature) = try Self.known()
         let padded = Array((signature + signature).prefix(count))
         #expect(
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test("r and s of any size are written in DER and read again", arguments: [0x00, 0x01, 0x7F, 0x80, 0xFF])
-    func derOfAnySize(_ octet: UInt8) throws {
+    func derOfAnySize(octet: UInt8) throws {
         let joined = [UInt8](repeating: octet, count: ECDSASignature.octetCount)
         let der = try ECDSASignature.der(joined: joined.span)
         let length = octet == 0 ? 1 : octet < 0x80 ? 32 : 33

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: SigningKey.Algorithm.allCases)
-    func keysOfEveryKindRepeat(_ algorithm: SigningKey.Algorithm) throws {
+    func keysOfEveryKindRepeat(algorithm: SigningKey.Algorithm) throws {
         let first = try SigningKey(algorithm, seed: Seed("k"), label: "one").publicKeyInfo()
         #expect(try SigningKey(algorithm, seed: Seed("k"), label: "one").publicKeyInfo() == first)
         #expect(try SigningKey(algorithm, seed: Seed("k"), label: "two").publicKeyInfo() != first)

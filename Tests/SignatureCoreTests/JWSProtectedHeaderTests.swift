@@ -7,7 +7,7 @@ import Testing
     private func kind(
         _ text: String,
         _ algorithm: JWSProtectedHeader.Algorithm = .es256,
-        _ rule: JWSProtectedHeader.CertificateRule = .ignored
+        certificates rule: JWSProtectedHeader.CertificateRule = .ignored
     ) -> SignatureError.Kind? {
         failure { () throws(SignatureError) in
             try JWSProtectedHeader(reading: ascii(text), algorithm: algorithm, certificates: rule)
@@ -20,7 +20,7 @@ import Testing
         #""ES256,none""#,
         "null", "256", "true", #"["ES256"]"#, #"{"ES256":1}"#,
     ])
-    func otherAlgorithmsAreRefused(_ value: String) {
+    func otherAlgorithmsAreRefused(value: String) {
         #expect(kind("{\"alg\":\(value)}") == .algorithm)
     }
 
@@ -43,7 +43,7 @@ import Testing
         #""kid":["a"]"#,
         #""alg":"none""#, #""\u0061lg":"ES256""#,
     ])
-    func hostileMembersAreRefused(_ member: String) {
+    func hostileMembersAreRefused(member: String) {
         #expect(kind("{\"alg\":\"ES256\",\(member)}") == .header)
     }
 
@@ -53,7 +53,7 @@ import Testing
         "\u{feff}{\"alg\":\"ES256\"}", "{\"alg\":\"ES256\",\"a\":01}", "{\"alg\":\"ES256\"}\0",
         "{\"alg\":\"ES256\",\"a\":\(String(repeating: "[", count: 20))\(String(repeating: "]", count: 20))}",
     ])
-    func whatIsNotOneStrictObjectIsRefused(_ text: String) {
+    func whatIsNotOneStrictObjectIsRefused(text: String) {
         #expect(kind(text) == .header)
     }
 
@@ -81,17 +81,23 @@ import Testing
         "[\"MAA=\",\"MAA=\",\"M-A=\"]", "[\"MAA=\",\"MAA=\",\"MAA=\\n\"]", "[\"MAA=\",\"MAA=\",[\"MAA=\"]]",
         "[\"MAA=\",\"MAA=\",\"MAB=\"]",
     ])
-    func otherChainsAreRefused(_ value: String) {
-        #expect(kind("{\"alg\":\"ES256\",\"x5c\":\(value)}", .es256, .required(count: 3)) == .certificate)
+    func otherChainsAreRefused(value: String) {
+        #expect(kind("{\"alg\":\"ES256\",\"x5c\":\(value)}", .es256, certificates: .required(count: 3)) == .certificate)
     }
 
     @Test func missingAndOversizeChainsAreRefused() {
-        #expect(kind(#"{"alg":"ES256"}"#, .es256, .required(count: 3)) == .certificate)
+        #expect(kind(#"{"alg":"ES256"}"#, .es256, certificates: .required(count: 3)) == .certificate)
         let many = [String](repeating: "\"MAA=\"", count: 400).joined(separator: ",")
-        #expect(kind("{\"alg\":\"ES256\",\"x5c\":[\(many)]}", .es256, .required(count: 3)) == .certificate)
+        #expect(
+            kind("{\"alg\":\"ES256\",\"x5c\":[\(many)]}", .es256, certificates: .required(count: 3)) == .certificate
+        )
         let long = String(repeating: "AAAA", count: 6000)
         #expect(
-            kind("{\"alg\":\"ES256\",\"x5c\":[\"MAA=\",\"MAA=\",\"\(long)\"]}", .es256, .required(count: 3))
+            kind(
+                "{\"alg\":\"ES256\",\"x5c\":[\"MAA=\",\"MAA=\",\"\(long)\"]}",
+                .es256,
+                certificates: .required(count: 3)
+            )
                 == .certificate
         )
     }

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: SigningKey.Algorithm.allCases)
-    func otherKindsAreRefused(_ algorithm: SigningKey.Algorithm) throws {
+    func otherKindsAreRefused(algorithm: SigningKey.Algorithm) throws {
         let pem = try SigningKey(algorithm, seed: Seed("pem"), label: "k").privatePEM()
         if algorithm != .p256 && algorithm != .p256ExplicitParameters {
             #expect(failure { () throws(SignatureError) in try P256PrivateKey(pem: pem.span) }?.kind == .key)

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: forgeries)
-    func otherPaddingIsRefused(_ forgery: Forgery) {
+    func otherPaddingIsRefused(forgery: Forgery) {
         #expect(failure { () throws(SignatureError) in try verify(forgery.signature) }?.kind == .signature)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SpanTests {
     /// Around the eight octets that are looked at together, with octets that differ from the wanted one in one bit.
-    @Test(arguments: 0...40) func findsTheFirst(_ count: Int) {
+    @Test(arguments: 0...40) func findsTheFirst(count: Int) {
         let dot = UInt8(ascii: ".")
         for other in [dot ^ 1, dot ^ 0x80, 0, 0xFF, dot &+ 1] {
             let none = [UInt8](repeating: other, count: count)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0...40) func comparesEveryOctet(_ count: Int) {
+    @Test(arguments: 0...40) func comparesEveryOctet(count: Int) {
         let octets = [UInt8](repeating: 7, count: count)
         let copy = [UInt8](repeating: 7, count: count)
         let same = octets.span.elementsEqual(copy.span)

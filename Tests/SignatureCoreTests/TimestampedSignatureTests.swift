@@ -41,7 +41,7 @@ struct TimestampedSignatureTests {
     }
 
     @Test("a time is read to the ends of its range", arguments: ["0", "1", "1700000100", "9223372036854775807"])
-    func times(_ text: String) throws {
+    func times(text: String) throws {
         #expect(try read("t=\(text)").timestamp == Int64(text))
     }
 
@@ -49,7 +49,7 @@ struct TimestampedSignatureTests {
         "a time that is not canonical decimal is refused",
         arguments: ["", "00", "01", "+1", "-1", "1.0", "1e3", "0x1", "1 2", "9223372036854775808", "１"]
     )
-    func otherTimes(_ text: String) {
+    func otherTimes(text: String) {
         #expect(failure { () throws(SignatureError) in try read("t=\(text)") }?.kind == .malformed)
     }
 

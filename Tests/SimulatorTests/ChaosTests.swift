@@ -11,7 +11,7 @@ struct ChaosTests {
     static let rounds = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 200 : 2
 
     @Test("no order, repetition, delay or loss gives another state", arguments: CustomerStory.all)
-    func stories(_ story: CustomerStory) async throws {
+    func stories(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let chaos = try await Chaos(story, by: simulator, from: Simulators.start)
             do {

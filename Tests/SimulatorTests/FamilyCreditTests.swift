@@ -10,7 +10,7 @@ struct FamilyCreditTests {
         arguments: [Provider.apple, .revenuecat],
         [nil, 0, 40] as [Int64?]
     )
-    func family(_ provider: Provider, _ shared: Int64?) async throws {
+    func family(provider: Provider, shared: Int64?) async throws {
         let result = try await Simulators.play(try #require(CustomerStory.named("family")), provider)
         let policy = CreditPolicy(["com.example.app.pro.yearly": .init(credits: 500, familySharedCredits: shared)])
         var ledger = AccountLedger()

@@ -26,7 +26,7 @@ struct HealingTests {
     }
 
     @Test("all but the first lock no paying customer out, once what is due was asked", arguments: CustomerStory.all)
-    func lockouts(_ story: CustomerStory) async throws {
+    func lockouts(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let notifications = try simulator.notifications(story, from: Simulators.start)
             let receiver = try StoryReceiver(notifications, by: simulator)

@@ -172,7 +172,7 @@ struct InterruptedBackfillTests {
     }
 
     @Test("loses nothing, and tells nothing twice, when it is run again", arguments: CustomerStory.providers)
-    func killed(_ provider: Provider) async throws {
+    func killed(provider: Provider) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         let host = try await Host(simulator)
         let (expected, transactions, requests) = try #require(try await host.outcome(nil))

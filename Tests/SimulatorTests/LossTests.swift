@@ -25,7 +25,7 @@ struct LossTests {
     }
 
     @Test("is healed, except for what the provider cannot say", arguments: CustomerStory.providers)
-    func losses(_ provider: Provider) async throws {
+    func losses(provider: Provider) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         var found: Set<String> = []
         for story in CustomerStory.all where simulator.absence(of: story) == nil {

@@ -76,7 +76,7 @@ struct NewsPropertyTests {
         "each fact that arrives is reported once, in every order and with any loss or repetition",
         arguments: CustomerStory.all
     )
-    func everyOrder(_ story: CustomerStory) async throws {
+    func everyOrder(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             let results = playback.taken.map(\.result)
@@ -113,7 +113,7 @@ struct NewsPropertyTests {
     }
 
     @Test("a look-up and an upload report nothing that notifications have reported", arguments: CustomerStory.all)
-    func looking(_ story: CustomerStory) async throws {
+    func looking(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             var ledger = AccountLedger()
@@ -154,7 +154,7 @@ struct NewsPropertyTests {
         "what only facts state is given by the state, and silences the notification that comes after all",
         arguments: CustomerStory.all
     )
-    func unreported(_ story: CustomerStory) async throws {
+    func unreported(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
             var ledger = AccountLedger()

@@ -23,7 +23,7 @@ struct RedeliveryScheduleTests {
             (.revenuecat, [200], [201, 204, 302, 500]), (.stripe, [200, 204, 299], [199, 301, 404, 500]),
         ]
     )
-    func statuses(_ provider: Provider, _ accepted: [Int], _ refused: [Int]) {
+    func statuses(provider: Provider, accepted: [Int], refused: [Int]) {
         let schedule = RedeliverySchedule(provider)
         #expect(accepted.allSatisfy { schedule.accepts(status: $0) })
         #expect(!refused.contains { schedule.accepts(status: $0) })

@@ -13,7 +13,7 @@ struct RelayedStoresTests {
     private static let orders = 60
 
     @Test("a documented story comes to what it says at each store", arguments: RevenueCatSimulator.stores)
-    func kinds(_ store: PurchaseStore) async throws {
+    func kinds(store: PurchaseStore) async throws {
         let relay = RevenueCatSimulator(seed: "stores", store: store)
         for story in CustomerStory.all where relay.absence(of: story) == nil {
             let kinds = try await StoryPlayback(story, by: relay, from: Self.start).kinds
@@ -29,7 +29,7 @@ struct RelayedStoresTests {
         arguments: RevenueCatSimulator.stores,
         [false, true]
     )
-    func stories(_ store: PurchaseStore, _ isCollapsed: Bool) async throws {
+    func stories(store: PurchaseStore, isCollapsed: Bool) async throws {
         let relay = RevenueCatSimulator(seed: "stores", store: store)
         let stories = CustomerStory.all.filter { relay.absence(of: $0) == nil }
         #expect(stories.count >= 10)

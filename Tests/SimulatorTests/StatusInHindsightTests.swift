@@ -44,7 +44,7 @@ struct StatusInHindsightTests {
         "the word is the one that was read on that day, and follows from the decision on access",
         arguments: CustomerStory.providers
     )
-    func words(_ provider: Provider) async throws {
+    func words(provider: Provider) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         for story in CustomerStory.all where story.absence(at: provider) == nil {
             for (time, then, now) in try await Days(story, by: simulator).read {
@@ -116,7 +116,7 @@ struct StatusInHindsightTests {
         "a charge that is tried without access is tried also once it was paid",
         arguments: [(.apple, "billing_retry"), (.google, "billing_retry"), (.stripe, "expired")] as [(Provider, String)]
     )
-    func lapsed(_ provider: Provider, _ word: String) async throws {
+    func lapsed(provider: Provider, word: String) async throws {
         let story = try #require(CustomerStory.named("grace-lapses"))
         let grace = provider == .stripe ? [] : ["02-05 grace"]
         let end = provider == .stripe ? "03-05" : "03-21"

@@ -52,7 +52,7 @@ struct StoredRowsTests {
     /// A relay knows the account by one name, and the store the purchase by another. What the store says of it is written to
     /// the store's row.
     @Test("give an account what it has under every name of its purchases", arguments: ["pause", "top-up", "upgrade"])
-    func accounts(_ id: String) async throws {
+    func accounts(id: String) async throws {
         let story = try #require(CustomerStory.named(id))
         let stated = try await Simulators.play(story, .google).events
         let relayed = try await Simulators.play(story, .revenuecat).events
@@ -74,7 +74,7 @@ struct StoredRowsTests {
     }
 
     @Test("say at every step what a ledger in memory says", arguments: CustomerStory.all)
-    func everyStep(_ story: CustomerStory) async throws {
+    func everyStep(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             // A relay links nothing, and is asked about an account's other purchases.
             guard simulator.provider != .revenuecat else { continue }

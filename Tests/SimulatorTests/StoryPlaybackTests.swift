@@ -29,7 +29,7 @@ struct StoryPlaybackTests {
         "of a refund on Google Play contradict nothing: the refund explains the end that is reported with it",
         arguments: ["life", "refund", "refund-past", "chargeback-lost"]
     )
-    func refundsAreNoContradiction(_ id: String) async throws {
+    func refundsAreNoContradiction(id: String) async throws {
         let playback = try await Simulators.play(try #require(CustomerStory.named(id)), .google)
         for order in [playback.events, playback.events.reversed()] {
             var ledger = AccountLedger()
@@ -93,7 +93,7 @@ struct StoryPlaybackTests {
     }
 
     @Test("come to what they say, on every provider that has them", arguments: CustomerStory.all)
-    func kinds(_ story: CustomerStory) async throws {
+    func kinds(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let provider = simulator.provider
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
@@ -117,7 +117,7 @@ struct StoryPlaybackTests {
     }
 
     @Test("are refused by name where a provider has no such thing", arguments: CustomerStory.all)
-    func absences(_ story: CustomerStory) throws {
+    func absences(story: CustomerStory) throws {
         let simulators = try Simulators.all.get()
         #expect(simulators.contains { story.absence(at: $0.provider) == nil })
         for simulator in simulators where story.absence(at: simulator.provider) != nil {
@@ -129,7 +129,7 @@ struct StoryPlaybackTests {
     }
 
     @Test("differ between providers only where that is documented", arguments: CustomerStory.all)
-    func differences(_ story: CustomerStory) throws {
+    func differences(story: CustomerStory) throws {
         for provider in CustomerStory.providers where story.absence(at: provider) == nil {
             for (step, expectation) in zip(story.steps, try story.expectations(at: provider)) {
                 // A documented difference that is none would hide what it stands beside.
@@ -139,7 +139,7 @@ struct StoryPlaybackTests {
     }
 
     @Test("are the same bytes for one seed, and forgeries for another", arguments: CustomerStory.all)
-    func seeds(_ story: CustomerStory) async throws {
+    func seeds(story: CustomerStory) async throws {
         let simulators = try Simulators.all.get()
         let again: [any StorySimulator] = [
             try AppleSimulator(seed: "stories"), RevenueCatSimulator(seed: "stories"), StripeSimulator(seed: "stories"),
@@ -167,7 +167,7 @@ struct StoryPlaybackTests {
     }
 
     @Test("make the same periods known by one id, from the store and through a relay", arguments: CustomerStory.all)
-    func relays(_ story: CustomerStory) async throws {
+    func relays(story: CustomerStory) async throws {
         guard story.absence(at: .revenuecat) == nil else { return }
         let relayed = try await Simulators.play(story, .revenuecat)
         let isOfGooglePlay = relayed.events.contains { $0.store == .playStore }
@@ -225,7 +225,7 @@ struct StoryPlaybackTests {
         "that the App Store's certificates do not cover are refused",
         arguments: [(1_704_067_200, true), (1_704_067_199, false), (2_019_600_000, true), (2_019_686_401, false)]
     )
-    func uncovered(_ start: Double, _ isCovered: Bool) throws {
+    func uncovered(start: Double, isCovered: Bool) throws {
         let apple = try AppleSimulator(seed: "1")
         let story = CustomerStory("one", "", steps: [.init(.after(.zero), .subscribe(.proMonthly))])
         let start = Date(timeIntervalSince1970: start)

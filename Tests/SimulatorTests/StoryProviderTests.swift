@@ -19,7 +19,7 @@ struct StoryProviderTests {
         "is registered with a simulator, an adapter and a name",
         arguments: CustomerStory.providers
     )
-    func registered(_ provider: Provider) async throws {
+    func registered(provider: Provider) async throws {
         let simulator = try #require(try provider.simulator(seed: "1"))
         #expect(simulator.provider == provider)
         #expect(provider.storyTitle != provider.rawValue)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Stories as test vectors")
 struct StoryVectorTests {
     @Test("pass the runner that reads them", arguments: CustomerStory.all)
-    func vectors(_ story: CustomerStory) async throws {
+    func vectors(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let lines = try await StoryVectors.lines(story, by: simulator, from: Simulators.start)
             #expect(!lines.isEmpty)

@@ -11,7 +11,7 @@ struct TruthTests {
     static let count: UInt64 = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 400 : 2
 
     @Test("access, product, renewal and credits are what the customer paid for", arguments: CustomerStory.providers)
-    func walks(_ provider: Provider) async throws {
+    func walks(provider: Provider) async throws {
         try await walk(provider, isRare: false) { try await WalkedHost.difference($0, $1) }
     }
 
@@ -30,7 +30,7 @@ struct TruthTests {
 
 extension TruthTests {
     @Test("so they are for who buys coins, disputes, pays late or cancels at once", arguments: CustomerStory.providers)
-    func rareWalks(_ provider: Provider) async throws {
+    func rareWalks(provider: Provider) async throws {
         try await walk(provider, isRare: true) { try await WalkedHost.difference($0, $1) }
     }
 
@@ -40,7 +40,7 @@ extension TruthTests {
         "so they are in lives that few draw",
         arguments: [(.stripe, 89), (.stripe, 102), (.stripe, 346), (.google, 352)] as [(Provider, UInt64)]
     )
-    func livesThatFewDraw(_ provider: Provider, _ seed: UInt64) async throws {
+    func livesThatFewDraw(provider: Provider, seed: UInt64) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         let walk = RandomWalk(provider, seed: seed, steps: 14, isRare: provider == .google)
         #expect(try await WalkedHost.difference(walk, simulator) == nil)
@@ -58,7 +58,7 @@ extension TruthTests {
         "who names no products has access with what was bought once, and loses none of a plan",
         arguments: CustomerStory.providers
     )
-    func withoutCatalog(_ provider: Provider) async throws {
+    func withoutCatalog(provider: Provider) async throws {
         try await walk(provider, isRare: true) {
             try await WalkedHost.difference($0, $1, hasCredits: false, hasCatalog: false)
         }
@@ -69,7 +69,7 @@ extension TruthTests {
         arguments: [Provider.apple, .google],
         Telling.allCases
     )
-    func twoChannels(_ provider: Provider, _ telling: Telling) async throws {
+    func twoChannels(provider: Provider, telling: Telling) async throws {
         let store = try #require(try Simulators.all.get().first { $0.provider == provider })
         let relay = try #require(try Simulators.all.get().first { $0.provider == .revenuecat })
         for seed in 1...Self.count {
@@ -128,7 +128,7 @@ extension TruthTests {
 
     /// Credits are left out: what is paid for by a notification that never arrives waits for it.
     @Test("what is lost is made good by the next word of the purchase", arguments: [Provider.apple, .google, .stripe])
-    func losses(_ provider: Provider) async throws {
+    func losses(provider: Provider) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         for seed in 1...Self.count {
             let walk = RandomWalk(provider, seed: seed, steps: 10)
@@ -145,7 +145,7 @@ extension TruthTests {
 
 extension TruthTests {
     @Test("asked for a time that is past, the answer is what was so then", arguments: CustomerStory.providers)
-    func hindsight(_ provider: Provider) async throws {
+    func hindsight(provider: Provider) async throws {
         for isRare in [false, true] {
             try await walk(provider, isRare: isRare) { try await WalkedHost.hindsightDifference($0, $1) }
         }
@@ -154,7 +154,7 @@ extension TruthTests {
 
 extension TruthTests {
     @Test("what comes late, and twice, leaves what came in time", arguments: CustomerStory.providers)
-    func late(_ provider: Provider) async throws {
+    func late(provider: Provider) async throws {
         try await walk(provider, isRare: true) { try await WalkedHost.lateDifference($0, $1) }
     }
 }
@@ -165,9 +165,9 @@ extension TruthTests {
         arguments: [Provider.google, .stripe],
         Looking.allCases
     )
-    func questions(_ provider: Provider, _ looking: Looking) async throws {
+    func questions(provider: Provider, looking: Looking) async throws {
         for isRare in [false, true] {
-            try await walk(provider, isRare: isRare) { try await Self.asking($0, $1, looking) }
+            try await walk(provider, isRare: isRare) { try await Self.asking($0, $1, looking: looking) }
         }
     }
 
@@ -177,10 +177,10 @@ extension TruthTests {
         "also where a deferral states no start, and where two ends are of one start",
         arguments: [54, 260] as [UInt64]
     )
-    func questionsOfRareLives(_ seed: UInt64) async throws {
+    func questionsOfRareLives(seed: UInt64) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == .google })
         let walk = RandomWalk(.google, seed: seed, steps: 14, isRare: false)
-        #expect(try await Self.asking(walk, simulator, .after) == nil)
+        #expect(try await Self.asking(walk, simulator, looking: .after) == nil)
     }
 
     /// A look-up states a grace once more, days after it began.
@@ -188,14 +188,14 @@ extension TruthTests {
     func questionInGrace() async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == .stripe })
         let walk = RandomWalk(.stripe, seed: 222, steps: 14, isRare: false)
-        #expect(try await Self.asking(walk, simulator, .whenever) == nil)
+        #expect(try await Self.asking(walk, simulator, looking: .whenever) == nil)
     }
 
     /// Of a refund that a new purchase follows, the purchases say nothing.
     private static func asking(
         _ walk: RandomWalk,
         _ google: any StorySimulator,
-        _ looking: Looking
+        looking: Looking
     ) async throws -> String? {
         try await WalkedHost.difference(walk, google, looking: looking, hasCredits: false, by: WalkedHost.asking)
     }
@@ -206,7 +206,7 @@ extension TruthTests {
         "what RevenueCat is asked about besides is no other truth, and reported once",
         arguments: [Looking.ahead, .after, .whenever]
     )
-    func relayQuestions(_ looking: Looking) async throws {
+    func relayQuestions(looking: Looking) async throws {
         for isRare in [false, true] {
             try await walk(.revenuecat, isRare: isRare) { try await Self.askingRelay($0, $1, looking: looking) }
         }
@@ -218,7 +218,7 @@ extension TruthTests {
         "also of an expiry after a refund that was undone, and of a trial in grace",
         arguments: [(17, false), (49, true)] as [(UInt64, Bool)]
     )
-    func relayQuestionsOfRareLives(_ seed: UInt64, _ isRare: Bool) async throws {
+    func relayQuestionsOfRareLives(seed: UInt64, isRare: Bool) async throws {
         let relay = try #require(try Simulators.all.get().first { $0.provider == .revenuecat })
         let walk = RandomWalk(.revenuecat, seed: seed, steps: 14, isRare: isRare)
         #expect(try await Self.askingRelay(walk, relay, looking: .ahead) == nil)
@@ -236,7 +236,7 @@ extension TruthTests {
 
 extension TruthTests {
     @Test("what a device uploads is no other truth, and reported once", arguments: Looking.allCases, Upload.allCases)
-    func uploads(_ looking: Looking, _ upload: Upload) async throws {
+    func uploads(looking: Looking, upload: Upload) async throws {
         // Of grace, and of a refund that was undone, a transaction alone says nothing.
         guard looking != .instead || upload == .withRenewalInfo else { return }
         for isRare in [false, true] {
@@ -277,13 +277,13 @@ extension TruthTests {
 extension TruthTests {
     /// The adapter's default configuration. Only orders show when a charge ahead of time begins to count.
     @Test("so they are where no paid order is asked for", arguments: [nil, .ahead, .instead] as [Looking?])
-    func withoutOrders(_ looking: Looking?) async throws {
+    func withoutOrders(looking: Looking?) async throws {
         for isRare in [false, true] {
             try await walk(.google, isRare: isRare) { walk, google in
                 guard !walk.story.steps.contains(where: { $0.act == .renewEarly }) else { return nil }
                 let simulator = WithoutOrders(google)
                 guard let looking else { return try await WalkedHost.difference(walk, simulator) }
-                return try await Self.asking(walk, simulator, looking)
+                return try await Self.asking(walk, simulator, looking: looking)
             }
         }
     }

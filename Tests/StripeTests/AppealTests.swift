@@ -26,7 +26,7 @@ struct AppealTests {
             previous: previous.map { ["status": .string($0)] },
             at: created + days * day,
             id: "evt_dp_\(status)_\(type)",
-            version
+            in: version
         )
     }
 
@@ -36,7 +36,7 @@ struct AppealTests {
         [("closed", nil), ("updated", nil), ("closed", "lost"), ("updated", "appeal_under_review")]
             as [(String, String?)]
     )
-    func won(_ version: StripeSimulator.Version, _ word: (type: String, previous: String?)) throws {
+    func won(version: StripeSimulator.Version, word: (type: String, previous: String?)) throws {
         let payment = try PaymentJoinTests.payment(version)
         let lost = Self.decided("lost", "closed", of: payment, on: 5, version: version)
         let won = Self.decided("won", word.type, previous: word.previous, of: payment, on: 8, version: version)
@@ -56,7 +56,7 @@ struct AppealTests {
     }
 
     @Test("a dispute that was never lost leaves what was refunded", arguments: PaymentJoinTests.versions)
-    func refundedBeside(_ version: StripeSimulator.Version) throws {
+    func refundedBeside(version: StripeSimulator.Version) throws {
         let payment = try PaymentJoinTests.payment(version)
         let refunded = PaymentJoinTests.charge(400, of: payment, at: created + 5 * day, version)
         let won = Self.decided("won", "closed", of: payment, on: 8, version: version)

@@ -14,11 +14,11 @@ struct BilledAheadTests {
     private static func paid(
         _ id: String,
         reason: String,
-        _ lines: [StripeInvoice.Line],
+        lines: [StripeInvoice.Line],
         at time: Int64,
         lookBackFrom: Int64? = nil,
-        _ version: StripeSimulator.Version = .endive,
-        _ change: (String) -> String = { $0 }
+        in version: StripeSimulator.Version = .endive,
+        change: (String) -> String = { $0 }
     ) -> Flow.Taken {
         var invoice = StripeInvoice(id, reason: reason, lines: lines, created: time, lookBackFrom: lookBackFrom)
         invoice.paidAt = time
@@ -37,9 +37,9 @@ struct BilledAheadTests {
     }
 
     @Test("months that are paid for at the start pay out one after the other", arguments: [false, true])
-    func monthsAtTheStart(_ isOneLine: Bool) throws {
+    func monthsAtTheStart(isOneLine: Bool) throws {
         let lines = isOneLine ? [Self.line(0, of: 3)] : (0..<3).map { Self.line($0) }
-        let paid = Self.paid("in_1", reason: "subscription_create", lines, at: Self.month.start)
+        let paid = Self.paid("in_1", reason: "subscription_create", lines: lines, at: Self.month.start)
         let began = Flow.began(Self.month, .endive)
         for order in [[began, paid], [paid, began]] {
             var host = try Flow.Host(adapter(), order)
@@ -61,7 +61,7 @@ struct BilledAheadTests {
         var billed = Self.month
         billed.latestInvoice = "in_2"
         let reported = Flow.updated(billed, from: Self.month, at: time, .endive)
-        let paid = Self.paid("in_2", reason: "subscription_update", [Self.line(1)], at: time)
+        let paid = Self.paid("in_2", reason: "subscription_update", lines: [Self.line(1)], at: time)
         for order in [[reported, paid], [paid, reported]] {
             var host = try Flow.Host(adapter(), [Flow.began(Self.month, .endive)] + order)
             // That money was taken is in an event, and no period has begun.
@@ -106,7 +106,7 @@ struct BilledAheadTests {
         "a period that is billed ahead begins also beside an invoice for usage, or for the rest of it",
         arguments: [false, true]
     )
-    func renewalBesideInvoice(_ isRest: Bool) throws {
+    func renewalBesideInvoice(isRest: Bool) throws {
         var before = Self.month
         before.items.append(.init("si_2", .usage))
         let after = Flow.next(before, invoice: "in_2")
@@ -121,7 +121,7 @@ struct BilledAheadTests {
         let paid = Self.paid(
             "in_2",
             reason: "subscription_cycle",
-            [line],
+            lines: [line],
             at: after.start + 3600,
             lookBackFrom: before.start
         )
@@ -141,7 +141,7 @@ struct BilledAheadTests {
             .init(.basic, amount: 0, from: trial.start, to: trial.end),
             .init(.basic, from: trial.end, to: trial.end + 30 * day),
         ]
-        let paid = Self.paid("in_1", reason: "subscription_create", lines, at: trial.start)
+        let paid = Self.paid("in_1", reason: "subscription_create", lines: lines, at: trial.start)
         let began = Flow.began(trial, .endive)
         for (order, kinds) in [([began, paid], ["started", "notice"]), ([paid, began], ["notice", "started"])] {
             var host = try Flow.Host(adapter(), order)
@@ -158,7 +158,7 @@ struct BilledAheadTests {
 
     @Test("what was used beside a year that is billed ahead begins no period of its own")
     func usageBesideYear() throws {
-        func item(_ id: String, _ product: String, _ usage: String, _ from: Int64, _ days: Int64) -> JSONText {
+        func item(_ id: String, _ product: String, usage: String, from: Int64, days: Int64) -> JSONText {
             [
                 "id": .string(id), "object": "subscription_item", "current_period_start": .integer(from),
                 "current_period_end": .integer(from + days * day), "quantity": usage == "metered" ? nil : 1,
@@ -173,8 +173,8 @@ struct BilledAheadTests {
             ]
         }
         let start = Self.month.start
-        let year = item("si_y", "year", "licensed", start, 365)
-        let months = [0, 1].map { item("si_m", "calls", "metered", start + $0 * 30 * day, 30) }
+        let year = item("si_y", "year", usage: "licensed", from: start, days: 365)
+        let months = [0, 1].map { item("si_m", "calls", usage: "metered", from: start + $0 * 30 * day, days: 30) }
         let object: JSONText = [
             "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": "active",
             "start_date": .integer(start), "cancel_at_period_end": false, "cancel_at": nil, "latest_invoice": "in_2",
@@ -198,7 +198,7 @@ struct BilledAheadTests {
     }
 
     @Test("a part of a period between a trial and the anchor of billing is paid for", arguments: PitfallTests.versions)
-    func partAfterTrial(_ version: StripeSimulator.Version) throws {
+    func partAfterTrial(version: StripeSimulator.Version) throws {
         var trial = Self.month
         trial.status = "trialing"
         (trial.end, trial.trialStart, trial.trialEnd) = (trial.start + 7 * day, trial.start, trial.start + 7 * day)
@@ -210,10 +210,10 @@ struct BilledAheadTests {
             let paid = Self.paid(
                 "in_2",
                 reason: "subscription_cycle",
-                [.init(.basic, amount: 333, from: part.start, to: part.end)],
+                lines: [.init(.basic, amount: 333, from: part.start, to: part.end)],
                 at: part.start + 3600,
                 lookBackFrom: trial.start,
-                version
+                in: version
             ) { $0.replacing("\"proration\":false", with: "\"proration\":\(isProration)") }
             for order in [[converted, paid], [paid, converted]] {
                 let host = try Flow.Host(adapter(), [Flow.began(trial, version)] + order)

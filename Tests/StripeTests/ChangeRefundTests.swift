@@ -32,10 +32,16 @@ struct ChangeRefundTests {
         ]
         let life = [
             RareFlowTests.began(old, version),
-            RareFlowTests.invoice("in_1", reason: "subscription_create", [month], at: created, version),
+            RareFlowTests.invoice("in_1", reason: "subscription_create", lines: [month], at: created, in: version),
             RareFlowTests.updated(new, from: old, at: middle, version),
         ]
-        let charge = RareFlowTests.invoice("in_2", reason: "subscription_update", lines, at: asked + 2, version)
+        let charge = RareFlowTests.invoice(
+            "in_2",
+            reason: "subscription_update",
+            lines: lines,
+            at: asked + 2,
+            in: version
+        )
         return isInvoiced ? life + [charge] : life
     }
 
@@ -44,7 +50,7 @@ struct ChangeRefundTests {
         of invoice: String,
         at time: Int64 = middle + 5 * day
     ) -> Taken {
-        PaymentJoinTests.refund("re_\(invoice)", amount, of: "pi_\(invoice)", at: time, version)
+        PaymentJoinTests.refund("re_\(invoice)", amount, of: "pi_\(invoice)", at: time, in: version)
     }
 
     private static func failed(_ refund: String, of invoice: String) -> Taken {
@@ -52,7 +58,7 @@ struct ChangeRefundTests {
             "id": .string(refund), "object": "refund", "amount": 500, "currency": "usd",
             "payment_intent": .string("pi_\(invoice)"), "status": "failed",
         ]
-        return PaymentJoinTests.event("refund.failed", failed, at: middle + 6 * day, version)
+        return PaymentJoinTests.event("refund.failed", failed, at: middle + 6 * day, in: version)
     }
 
     private static func lost(_ invoice: String) -> Taken {
@@ -60,7 +66,7 @@ struct ChangeRefundTests {
             "id": "dp_1", "object": "dispute", "amount": 500, "currency": "usd",
             "payment_intent": .string("pi_\(invoice)"), "reason": "fraudulent", "status": "lost",
         ]
-        return PaymentJoinTests.event("charge.dispute.closed", dispute, at: middle + 5 * day, version)
+        return PaymentJoinTests.event("charge.dispute.closed", dispute, at: middle + 5 * day, in: version)
     }
 
     /// The credits that are left of each product, in any order of the notifications.
@@ -105,7 +111,13 @@ struct ChangeRefundTests {
         let life =
             Self.life(isInvoiced: false).prefix(2) + [
                 RareFlowTests.updated(both, from: ItemTests.subscription([Self.basic]), at: Self.middle, Self.version),
-                RareFlowTests.invoice("in_2", reason: "subscription_update", [half], at: Self.middle, Self.version),
+                RareFlowTests.invoice(
+                    "in_2",
+                    reason: "subscription_update",
+                    lines: [half],
+                    at: Self.middle,
+                    in: Self.version
+                ),
             ]
         #expect(try Self.credits(life + [Self.refund(1000, of: "in_2")]) == [["basic": 200]])
         #expect(try Self.credits(life + [Self.refund(1000, of: "in_1")]) == [["pro": 250]])
@@ -123,7 +135,7 @@ struct ChangeRefundTests {
             let (before, after) = (ItemTests.subscription([old]), ItemTests.subscription([new]))
             return [
                 RareFlowTests.updated(after, from: before, at: at, Self.version),
-                RareFlowTests.invoice(invoice, reason: "subscription_update", lines, at: at, Self.version),
+                RareFlowTests.invoice(invoice, reason: "subscription_update", lines: lines, at: at, in: Self.version),
             ]
         }
         var life = Array(Self.life(isInvoiced: false).prefix(2))

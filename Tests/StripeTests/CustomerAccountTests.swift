@@ -7,7 +7,7 @@ import WireJSON
 /// Since 2025-12-15 a customer can be an account of Accounts v2, and the host may know no other name of it.
 @Suite("Stripe, accounts as customers")
 struct CustomerAccountTests {
-    private static func reported(_ type: String, _ object: JSONText, _ customer: String) -> [UInt8] {
+    private static func reported(_ type: String, _ object: JSONText, of customer: String) -> [UInt8] {
         let text = object.text.replacing(
             "\"customer\":\"cus_1\"",
             with: "\"customer\":\(customer),\"customer_account\":\"acct_9\""
@@ -39,13 +39,13 @@ struct CustomerAccountTests {
     ]
 
     @Test("the account is a name of the customer", arguments: reported.indices)
-    func names(_ index: Int) throws {
+    func names(index: Int) throws {
         let (type, object) = Self.reported[index]
-        let both = try adapter().take(Self.reported(type, object, "\"cus_1\""))
+        let both = try adapter().take(Self.reported(type, object, of: "\"cus_1\""))
         let account = Account("cus_1", .stripeCustomer, aliases: [.init("acct_9", .stripeCustomer)])
         #expect(both.events.map(\.account) == [account])
         #expect(both.events.allSatisfy { $0.facts.contains(.owner(account)) })
-        let alone = try adapter().take(Self.reported(type, object, "null"))
+        let alone = try adapter().take(Self.reported(type, object, of: "null"))
         #expect(alone.events.map(\.account) == [Account("acct_9", .stripeCustomer)])
     }
 

@@ -68,14 +68,14 @@ struct EventsAloneTests {
             deliveries,
             [
                 RareFlowTests.updated(active, from: failed, at: time, version),
-                RareFlowTests.invoice("in_2", "paid", [line], at: time, version),
+                RareFlowTests.invoice("in_2", "paid", lines: [line], at: time, in: version),
             ],
             open.end
         )
     }
 
     @Test("who pays the open invoice has what was paid for, in any order", arguments: versions, policies)
-    func rescue(_ version: StripeSimulator.Version, _ policy: StripeAdapter.Policy.PastDueAccess) throws {
+    func rescue(version: StripeSimulator.Version, policy: StripeAdapter.Policy.PastDueAccess) throws {
         let adapter = try policed { $0.pastDue = policy }
         for status in ["past_due", "unpaid"] {
             let (unpaid, rescue, end) = rescued(from: status, version)
@@ -91,7 +91,7 @@ struct EventsAloneTests {
     }
 
     @Test("a payment gives back what went for want of it, also where its name is not known", arguments: versions)
-    func rescueUnnamed(_ version: StripeSimulator.Version) throws {
+    func rescueUnnamed(version: StripeSimulator.Version) throws {
         let (unpaid, rescue, end) = rescued(from: "unpaid", version)
         let adapter = try adapter()
         for order in RareFlowTests.permutations(unpaid + [rescue[1]]) {
@@ -102,7 +102,7 @@ struct EventsAloneTests {
     }
 
     @Test("a month that is not paid for is in grace until it is", arguments: versions, [.keeps, policies[2]])
-    func pastDue(_ version: StripeSimulator.Version, _ policy: StripeAdapter.Policy.PastDueAccess) throws {
+    func pastDue(version: StripeSimulator.Version, policy: StripeAdapter.Policy.PastDueAccess) throws {
         let adapter = try policed { $0.pastDue = policy }
         let (unpaid, rescue, end) = rescued(from: "past_due", version)
         let start = end - 30 * day
@@ -114,12 +114,12 @@ struct EventsAloneTests {
     }
 
     @Test("an attempt that failed, and has to be confirmed, is two facts, in any order", arguments: versions)
-    func actionRequired(_ version: StripeSimulator.Version) throws {
+    func actionRequired(version: StripeSimulator.Version) throws {
         let (unpaid, rescue, end) = rescued(from: "past_due", version)
         let start = end - 30 * day
         let line = StripeInvoice.Line(.basic, from: start, to: end)
         let attempt = ["payment_failed", "payment_action_required"].map {
-            RareFlowTests.invoice("in_2", $0, [line], at: start + 3600, version)
+            RareFlowTests.invoice("in_2", $0, lines: [line], at: start + 3600, in: version)
         }
         for order in RareFlowTests.permutations([unpaid[0]] + attempt) {
             var host = try RareFlowTests.Host(adapter(), order)
@@ -145,13 +145,13 @@ struct EventsAloneTests {
     }
 
     @Test("an invoice that is paid when its subscription has ended brings nothing back", arguments: versions)
-    func paidTooLate(_ version: StripeSimulator.Version) throws {
+    func paidTooLate(version: StripeSimulator.Version) throws {
         let (unpaid, rescue, end) = rescued(from: "unpaid", version)
         var ended = RareFlowTests.next(RareFlowTests.active(.basic), invoice: "in_2")
         (ended.status, ended.endedAt, ended.canceledAt) = ("canceled", ended.start + 4 * day + 60, ended.start)
         let time = ended.start + 4 * day + 60
         let deleted: RareFlowTests.Taken = (
-            PitfallTests.body("deleted", ended, at: time, id: "evt_deleted", version), time
+            PitfallTests.body("deleted", ended, at: time, id: "evt_deleted", in: version), time
         )
         for order in RareFlowTests.permutations(unpaid + [deleted, rescue[1]]) {
             for stored in [{ $0 }, withoutNames] {
@@ -162,13 +162,13 @@ struct EventsAloneTests {
     }
 
     @Test("a refund reaches the subscription whose payment it names", arguments: versions)
-    func refund(_ version: StripeSimulator.Version) throws {
+    func refund(version: StripeSimulator.Version) throws {
         let refund = PaymentJoinTests.refund(
             "re_1",
             PaymentJoinTests.sold,
             of: try PaymentJoinTests.payment(version),
             at: created + 5 * day,
-            version
+            in: version
         )
         let adapter = try policed { $0.refundSource = .refunds }
         for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + [refund]) {

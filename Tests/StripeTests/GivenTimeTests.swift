@@ -40,7 +40,7 @@ struct GivenTimeTests {
     }
 
     @Test("time that a merchant gives pays out nothing, with or without its invoice of nothing", arguments: versions)
-    func givenToPayer(_ version: StripeSimulator.Version) throws {
+    func givenToPayer(version: StripeSimulator.Version) throws {
         let before = RareFlowTests.active(.basic)
         let time = created + 10 * day
         var given = before
@@ -77,7 +77,7 @@ struct GivenTimeTests {
     }
 
     @Test("a charge for a change within a period that is not paid for does not pay for it", arguments: versions)
-    func changeWithinUnpaid(_ version: StripeSimulator.Version) throws {
+    func changeWithinUnpaid(version: StripeSimulator.Version) throws {
         let first = RareFlowTests.active(.basic)
         let second = RareFlowTests.next(first, invoice: "in_2")
         let time = second.start + 5 * day
@@ -99,7 +99,7 @@ struct GivenTimeTests {
         arguments: versions,
         [0, 14, 44] as [Int64]
     )
-    func pausedTrial(_ version: StripeSimulator.Version, pausedUntil: Int64) throws {
+    func pausedTrial(version: StripeSimulator.Version, pausedUntil: Int64) throws {
         var trial = RareFlowTests.active(.basic)
         trial.end = created + 14 * day
         (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", created, trial.end)
@@ -114,7 +114,7 @@ struct GivenTimeTests {
         )
         let lines = [StripeInvoice.Line(.basic, from: time, to: resumed.end)]
         func twin(_ type: String, _ subscription: StripeSubscription, at time: Int64) -> Taken {
-            (PitfallTests.body(type, subscription, at: time, id: "evt_\(type)", version), time)
+            (PitfallTests.body(type, subscription, at: time, id: "evt_\(type)", in: version), time)
         }
         let deliveries = [
             RareFlowTests.began(trial, version),
@@ -136,14 +136,14 @@ struct GivenTimeTests {
     }
 
     @Test("a trial that is over was a trial, however it ended", arguments: versions, ["paused", "canceled"])
-    func endedTrial(_ version: StripeSimulator.Version, status: String) throws {
+    func endedTrial(version: StripeSimulator.Version, status: String) throws {
         var trial = RareFlowTests.active(.basic)
         (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", created, trial.end)
         var over = trial
         (over.status, over.endedAt) = (status, status == "canceled" ? created + 5 * day : nil)
         let time = status == "canceled" ? created + 5 * day : trial.end
         let type = status == "canceled" ? "deleted" : "paused"
-        let end: Taken = (PitfallTests.body(type, over, at: time, id: "evt_end", version), time)
+        let end: Taken = (PitfallTests.body(type, over, at: time, id: "evt_end", in: version), time)
         for order in [[RareFlowTests.began(trial, version), end], [end, RareFlowTests.began(trial, version)], [end]] {
             let state = try RareFlowTests.Host(adapter(), order).state
             #expect([2, 40].map { state.snapshot(at: date(created + $0 * day)).phase } == [.trial, .trial])
@@ -152,7 +152,7 @@ struct GivenTimeTests {
     }
 
     @Test("a first month after a trial that a coupon makes free is a month all the same", arguments: versions)
-    func freeMonth(_ version: StripeSimulator.Version) throws {
+    func freeMonth(version: StripeSimulator.Version) throws {
         var trial = RareFlowTests.active(.basic)
         trial.end = created + 14 * day
         (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", created, trial.end)

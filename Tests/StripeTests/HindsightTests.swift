@@ -60,7 +60,7 @@ struct HindsightTests {
     }
 
     @Test("a plan that was changed, and changed back, in the middle of a period", arguments: versions)
-    func plans(_ version: StripeSimulator.Version) throws {
+    func plans(version: StripeSimulator.Version) throws {
         var subscription = RareFlowTests.active(.basic)
         let deliveries = [
             RareFlowTests.began(subscription, version),
@@ -78,7 +78,7 @@ struct HindsightTests {
     }
 
     @Test("an add-on that came and went", arguments: versions)
-    func addOn(_ version: StripeSimulator.Version) throws {
+    func addOn(version: StripeSimulator.Version) throws {
         var subscription = RareFlowTests.active(.pro)
         let deliveries = [
             RareFlowTests.began(subscription, version),
@@ -97,7 +97,7 @@ struct HindsightTests {
     }
 
     @Test("pauses within a period", arguments: versions, [true, false])
-    func pauses(_ version: StripeSimulator.Version, isOfCollection: Bool) throws {
+    func pauses(version: StripeSimulator.Version, isOfCollection: Bool) throws {
         var subscription = RareFlowTests.active(.basic)
         func pause(_ subscription: inout StripeSubscription) {
             if isOfCollection {
@@ -131,7 +131,7 @@ struct HindsightTests {
         arguments: versions,
         [true, false]
     )
-    func unpaid(_ version: StripeSimulator.Version, isRecovered: Bool) throws {
+    func unpaid(version: StripeSimulator.Version, isRecovered: Bool) throws {
         let first = RareFlowTests.active(.basic)
         var subscription = RareFlowTests.next(first, invoice: "in_2")
         let roll = RareFlowTests.updated(subscription, from: first, at: subscription.start, version)
@@ -145,7 +145,7 @@ struct HindsightTests {
             deliveries.append(update(&subscription, at: 900, version: version) { $0.status = last })
         } else {
             (subscription.status, subscription.endedAt) = (last, created + 900 * 3600)
-            let body = PitfallTests.body("deleted", subscription, at: created + 900 * 3600, id: "evt_end", version)
+            let body = PitfallTests.body("deleted", subscription, at: created + 900 * 3600, id: "evt_end", in: version)
             deliveries.append((body, created + 900 * 3600))
         }
         let end = Seen(isRecovered)
@@ -175,7 +175,7 @@ struct HindsightTests {
 
     /// An unpaid subscription begins one period after another. Its latest invoice brings it back.
     @Test("an unpaid time that lasts into the next period, until that is paid for", arguments: versions)
-    func unpaidForLonger(_ version: StripeSimulator.Version) throws {
+    func unpaidForLonger(version: StripeSimulator.Version) throws {
         let first = RareFlowTests.active(.basic)
         var subscription = RareFlowTests.next(first, invoice: "in_2")
         let roll = RareFlowTests.updated(subscription, from: first, at: subscription.start, version)
@@ -199,7 +199,7 @@ struct HindsightTests {
     }
 
     @Test("a failed charge that is paid before its grace has ended leaves no gap", arguments: versions)
-    func recoveredInGrace(_ version: StripeSimulator.Version) throws {
+    func recoveredInGrace(version: StripeSimulator.Version) throws {
         let first = RareFlowTests.active(.basic)
         var subscription = RareFlowTests.next(first, invoice: "in_2")
         let roll = RareFlowTests.updated(subscription, from: first, at: subscription.start, version)
@@ -216,7 +216,7 @@ struct HindsightTests {
     }
 
     @Test("time that was given within a period is free from then on", arguments: versions)
-    func given(_ version: StripeSimulator.Version) throws {
+    func given(version: StripeSimulator.Version) throws {
         var subscription = RareFlowTests.active(.basic)
         let deliveries = [
             RareFlowTests.began(subscription, version),
@@ -235,7 +235,7 @@ struct HindsightTests {
         arguments: versions,
         ["incomplete_expired", "canceled", "deleted incomplete_expired"]
     )
-    func incomplete(_ version: StripeSimulator.Version, end: String) throws {
+    func incomplete(version: StripeSimulator.Version, end: String) throws {
         var subscription = RareFlowTests.active(.basic)
         subscription.status = "incomplete"
         let began = RareFlowTests.began(subscription, version)
@@ -245,16 +245,16 @@ struct HindsightTests {
             "in_1",
             "payment_failed",
             reason: "subscription_create",
-            [line],
+            lines: [line],
             at: created + 5,
-            version
+            in: version
         )
         let last: Taken
         if end == "incomplete_expired" {
             last = update(&subscription, at: 20, version: version) { $0.status = end }
         } else {
             (subscription.status, subscription.endedAt) = (end == "canceled" ? end : "incomplete_expired", time)
-            last = (PitfallTests.body("deleted", subscription, at: time, id: "evt_end", version), time)
+            last = (PitfallTests.body("deleted", subscription, at: time, id: "evt_end", in: version), time)
         }
         let policy = CreditPolicy(["prod_basic": .init(credits: 500)])
         for order in RareFlowTests.permutations([began, failed, last]) {
@@ -272,7 +272,7 @@ struct HindsightTests {
     }
 
     @Test("a first payment that comes late gives access from then on", arguments: versions)
-    func lateFirstPayment(_ version: StripeSimulator.Version) throws {
+    func lateFirstPayment(version: StripeSimulator.Version) throws {
         var subscription = RareFlowTests.active(.basic)
         subscription.status = "incomplete"
         let began = RareFlowTests.began(subscription, version)

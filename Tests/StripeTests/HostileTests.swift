@@ -108,7 +108,7 @@ struct HostileTests {
             "9223372036854776", "99999999999999999999999999999999",
         ]
     )
-    func extremeTimestamps(_ text: String) throws {
+    func extremeTimestamps(text: String) throws {
         let forged = try Self.refusal("t=\(text),v1=\(String(repeating: "a", count: 64))")
         #expect(forged?.code == .unauthenticated || forged?.code == .malformed)
         let signed = try Self.refusal("t=\(text),v1=\(try Self.code(text))")
@@ -120,7 +120,7 @@ struct HostileTests {
     }
 
     @Test("a time of receipt at an end of its range does not trap", arguments: [-1e300, -62e9, 0, 1e12, 1e300])
-    func extremeReceipts(_ seconds: Double) throws {
+    func extremeReceipts(seconds: Double) throws {
         let adapter = try adapter()
         let stamp = String(created)
         let delivery = Delivery(
@@ -274,7 +274,7 @@ struct HostileTests {
             "customer.created", "entitlements.active_entitlement_summary.updated", "invoice.upcoming",
         ]
     )
-    func withoutObject(_ type: String) throws {
+    func withoutObject(type: String) throws {
         func take(_ data: String?) throws -> Normalization {
             let data = data.map { "\"data\":\($0)," } ?? ""
             let body = """
@@ -295,7 +295,7 @@ struct HostileTests {
     }
 
     @Test("a ping needs no object, and neither does a type of tomorrow", arguments: ["ping", "of.tomorrow"])
-    func withoutNeedOfObject(_ type: String) throws {
+    func withoutNeedOfObject(type: String) throws {
         for data in ["", "\"data\":null,", "\"data\":{},", "\"data\":{\"object\":null},"] {
             let body = """
                 {"id":"evt_1","object":"event","type":"\(type)","created":\(created),\(data)"livemode":true}

@@ -52,7 +52,7 @@ struct IdentityRuleTests {
     }
 
     @Test("all of Stripe's stories", arguments: versions)
-    func stories(_ version: StripeSimulator.Version) throws {
+    func stories(version: StripeSimulator.Version) throws {
         let (simulator, adapter) = (simulator(version), try adapter())
         var kinds: Set<LifecycleEvent.Kind> = []
         for story in NotificationSimulator.CustomerStory.all {
@@ -103,7 +103,7 @@ struct IdentityRuleTests {
         ]
         let update = RareFlowTests.updated(waiting, from: before, at: created + 60, .endive)
         let expired: RareFlowTests.Taken = (
-            PitfallTests.body("pending_update_expired", before, at: created + day, id: "evt_expired", .endive),
+            PitfallTests.body("pending_update_expired", before, at: created + day, id: "evt_expired", in: .endive),
             created + day
         )
         let events = try [update, expired].flatMap { try adapter().take($0.body, at: $0.time).events }

@@ -37,7 +37,13 @@ struct ItemCreditTests {
         }
         return [
             RareFlowTests.began(old, .endive),
-            RareFlowTests.invoice("in_\(created)", reason: "subscription_create", lines, at: created, .endive),
+            RareFlowTests.invoice(
+                "in_\(created)",
+                reason: "subscription_create",
+                lines: lines,
+                at: created,
+                in: .endive
+            ),
             RareFlowTests.updated(new, from: old, at: middle, .endive),
         ]
     }
@@ -202,9 +208,9 @@ struct ItemCreditTests {
                 RareFlowTests.invoice(
                     "in_\(Self.middle)",
                     reason: "subscription_update",
-                    lines,
+                    lines: lines,
                     at: Self.middle,
-                    .endive
+                    in: .endive
                 ),
             ]
         }

@@ -30,7 +30,7 @@ struct ItemTests {
         _ version: StripeSimulator.Version
     ) -> RareFlowTests.Taken {
         let lines = items.map { StripeInvoice.Line($0, from: start, to: start + 30 * day) }
-        return RareFlowTests.invoice("in_\(start)", reason: reason, lines, at: start, version)
+        return RareFlowTests.invoice("in_\(start)", reason: reason, lines: lines, at: start, in: version)
     }
 
     static func state(_ deliveries: [RareFlowTests.Taken], _ adapter: StripeAdapter) throws -> SubscriptionState {
@@ -43,7 +43,7 @@ struct ItemTests {
     }
 
     @Test("the plan stays the main product when an add-on joins it, and both give access", arguments: versions)
-    func addOnJoins(_ version: StripeSimulator.Version) throws {
+    func addOnJoins(version: StripeSimulator.Version) throws {
         let (plan, both) = (Self.subscription([.pro]), Self.subscription([.pro, Self.addOn]))
         let deliveries = [
             RareFlowTests.began(plan, version),
@@ -64,7 +64,7 @@ struct ItemTests {
     }
 
     @Test("one renewal for each invoice, with all that it pays for, whatever order its lines have", arguments: versions)
-    func renewal(_ version: StripeSimulator.Version) throws {
+    func renewal(version: StripeSimulator.Version) throws {
         let next = created + 30 * day
         for items in [[StripePrice.pro, Self.addOn], [Self.addOn, .pro]] {
             let paid = Self.paid(items, reason: "subscription_cycle", from: next, version)
@@ -82,7 +82,7 @@ struct ItemTests {
     }
 
     @Test("an item that a later statement leaves out is gone, and the plan is not", arguments: versions)
-    func addOnLeaves(_ version: StripeSimulator.Version) throws {
+    func addOnLeaves(version: StripeSimulator.Version) throws {
         let (plan, both) = (Self.subscription([.pro]), Self.subscription([.pro, Self.addOn]))
         let deliveries = [
             RareFlowTests.began(both, version),
@@ -97,7 +97,7 @@ struct ItemTests {
     }
 
     @Test("an add-on that joined is news of the past once it is known to have left", arguments: versions)
-    func addOnJoinsAfterItLeft(_ version: StripeSimulator.Version) throws {
+    func addOnJoinsAfterItLeft(version: StripeSimulator.Version) throws {
         let (plan, both) = (Self.subscription([.pro]), Self.subscription([.pro, Self.addOn]))
         let (joins, leaves) = (created + 5 * day, created + 10 * day)
         let deliveries = [
@@ -117,13 +117,13 @@ struct ItemTests {
     }
 
     @Test("what ends the subscription ends its items", arguments: versions)
-    func end(_ version: StripeSimulator.Version) throws {
+    func end(version: StripeSimulator.Version) throws {
         let both = Self.subscription([.pro, Self.addOn])
         var ended = both
         (ended.status, ended.endedAt, ended.cancellationReason) = (
             "canceled", created + 5 * day, "cancellation_requested"
         )
-        let deleted = PitfallTests.body("deleted", ended, at: created + 5 * day, id: "evt_end", version)
+        let deleted = PitfallTests.body("deleted", ended, at: created + 5 * day, id: "evt_end", in: version)
         let deliveries = [RareFlowTests.began(both, version), (deleted, created + 5 * day)]
         for order in RareFlowTests.permutations(deliveries) {
             let state = try Self.state(order, adapter())
@@ -168,7 +168,7 @@ struct ItemTests {
     }
 
     @Test("what the host calls an add-on is none of a subscription's main products", arguments: versions)
-    func configured(_ version: StripeSimulator.Version) throws {
+    func configured(version: StripeSimulator.Version) throws {
         for name in ["prod_pro", "price_pro_month"] {
             let adapter = try policed { $0.addOnProducts = [name] }
             let items = [StripePrice.pro, Self.addOn]

@@ -108,7 +108,7 @@ struct LookupTests {
     }
 
     @Test("the end is reported once, even if a late thin update has shown it", arguments: [false, true])
-    func endShownByUpdate(_ isRepeated: Bool) async throws {
+    func endShownByUpdate(isRepeated: Bool) async throws {
         transport.on(.any, respond: Self.subscription())
         let adapter = try adapter()
         var ledger = AccountLedger()
@@ -181,7 +181,7 @@ struct LookupTests {
             "/v1/" + String(repeating: "a/", count: 5000) + "sub_1",
         ]
     )
-    func hostilePaths(_ url: String) async throws {
+    func hostilePaths(url: String) async throws {
         transport.on(.any, respond: Self.subscription())
         let body = Self.thin(url: url)
         let adapter = try adapter()
@@ -227,7 +227,7 @@ struct LookupTests {
             (429, "true", 3), (500, "false", 1), (400, "true", 3),
         ] as [(Int, String?, Int)]
     )
-    func retries(_ status: Int, _ word: String?, _ attempts: Int) async throws {
+    func retries(status: Int, word: String?, attempts: Int) async throws {
         var headers: HTTPTransportHeaders = [:]
         if let word { headers.add("Stripe-Should-Retry", word) }
         transport.on(.any, respond: HTTPTransportResponse(status: status, headers: headers))
@@ -251,7 +251,7 @@ struct LookupTests {
         "what Stripe does not know under our key has not expired, and is kept to be looked at",
         arguments: [404, 410]
     )
-    func unknown(_ status: Int) async throws {
+    func unknown(status: Int) async throws {
         transport.on(.any, respond: HTTPTransportResponse(status: status, body: Array(#"{"error":{}}"#.utf8)))
         let adapter = try adapter()
         let error = try #require(
@@ -270,7 +270,7 @@ struct LookupTests {
             ("sk_org_live_x", true, true), ("rk_other", true, true), ("sk_live_test_x", true, true),
         ]
     )
-    func keyMode(_ key: String, _ isLive: Bool, _ isAsked: Bool) async throws {
+    func keyMode(key: String, isLive: Bool, isAsked: Bool) async throws {
         transport.on(.any, respond: Self.subscription())
         let simulator = StripeSimulator(signingSecret: secret, isLive: isLive)
         let body = simulator.thinEvent(
@@ -339,7 +339,7 @@ struct LookupTests {
         return invoice
     }
 
-    static func reported(_ type: String, _ invoice: StripeInvoice, _ version: StripeSimulator.Version = .endive)
+    static func reported(_ type: String, _ invoice: StripeInvoice, in version: StripeSimulator.Version = .endive)
         -> [UInt8]
     {
         simulator(version).event(type, id: "evt_1", created: created, object: .object(invoice.object(version))).bytes
@@ -353,7 +353,7 @@ struct LookupTests {
     }
 
     @Test("an invoice that does not show all its lines is asked for them", arguments: PitfallTests.versions)
-    func lines(_ version: StripeSimulator.Version) async throws {
+    func lines(version: StripeSimulator.Version) async throws {
         let invoice = Self.longInvoice(150)
         respond(to: "/v1/invoices/in_1/lines", query: "limit=100", invoice.linePage(version, 0..<100))
         respond(
@@ -362,12 +362,12 @@ struct LookupTests {
             invoice.linePage(version, 100..<150)
         )
         let adapter = try adapter()
-        let paid = try await receive(adapter, Self.reported("invoice.paid", invoice, version))
+        let paid = try await receive(adapter, Self.reported("invoice.paid", invoice, in: version))
         #expect(paid.kinds == ["renewed"])
         #expect(transport.requests.count == 2)
         var whole = invoice
         whole.shownLines = nil
-        let plain = try await receive(adapter, Self.reported("invoice.paid", whole, version))
+        let plain = try await receive(adapter, Self.reported("invoice.paid", whole, in: version))
         #expect(paid.events.map(\.id) == plain.events.map(\.id))
         #expect(paid.events.map(\.facts) == plain.events.map(\.facts))
         #expect(transport.requests.count == 2)
@@ -375,7 +375,7 @@ struct LookupTests {
         var failed = invoice
         failed.status = "open"
         failed.paidAt = nil
-        let issue = try await receive(adapter, Self.reported("invoice.payment_failed", failed, version))
+        let issue = try await receive(adapter, Self.reported("invoice.payment_failed", failed, in: version))
         #expect(
             issue.events.map(\.event) == [
                 .billingIssue(.init(access: .grace(until: date(created + 30 * day)), actionRequired: false))
@@ -401,12 +401,12 @@ struct LookupTests {
     }
 
     @Test("lines that are not shown also report a new billing anchor", arguments: PitfallTests.versions)
-    func linesOfNewAnchor(_ version: StripeSimulator.Version) async throws {
+    func linesOfNewAnchor(version: StripeSimulator.Version) async throws {
         var invoice = Self.longInvoice()
         invoice.reason = "subscription_update"
         respond(to: "/v1/invoices/in_1/lines", query: "limit=100", invoice.linePage(version, 0..<12))
         let adapter = try adapter()
-        let paid = try await receive(adapter, Self.reported("invoice.paid", invoice, version))
+        let paid = try await receive(adapter, Self.reported("invoice.paid", invoice, in: version))
         #expect(paid.kinds == ["renewed"])
         #expect(paid.events.first?.period?.start == date(created))
         #expect(transport.requests.count == 1)
@@ -416,9 +416,9 @@ struct LookupTests {
         "lines that cannot be asked for need a look-up, and no other event reports them",
         arguments: PitfallTests.versions
     )
-    func linesWithoutTransport(_ version: StripeSimulator.Version) throws {
+    func linesWithoutTransport(version: StripeSimulator.Version) throws {
         for type in ["invoice.paid", "invoice.payment_failed"] {
-            let result = try StripeTests.adapter().take(Self.reported(type, Self.longInvoice(), version))
+            let result = try StripeTests.adapter().take(Self.reported(type, Self.longInvoice(), in: version))
             #expect(result.events.isEmpty)
             #expect(result.noChange?.reason == .needsLookup, "\(type)")
             #expect(result.noChange?.statement?.subscription == PitfallTests.lineage)
@@ -427,7 +427,7 @@ struct LookupTests {
         // The update next to it reports the purpose of its prorations, and the invoice their amount.
         var change = Self.longInvoice()
         change.reason = "subscription_update"
-        let result = try StripeTests.adapter().take(Self.reported("invoice.paid", change, version))
+        let result = try StripeTests.adapter().take(Self.reported("invoice.paid", change, in: version))
         #expect(result.kinds == ["notice"])
         #expect(result.events.first?.items == nil)
     }
@@ -479,7 +479,7 @@ struct LookupTests {
     }
 
     @Test("a subscription that does not show all its items is asked for them", arguments: PitfallTests.versions)
-    func items(_ version: StripeSimulator.Version) async throws {
+    func items(version: StripeSimulator.Version) async throws {
         let (shown, all, plain) = Self.wide(version)
         respond(to: "/v1/subscription_items", query: "subscription=sub_1&limit=100", all)
         func reported(_ object: JSONText, previous: JSONText? = nil) -> [UInt8] {
@@ -511,7 +511,7 @@ struct LookupTests {
     }
 
     @Test("a subscription of many items is asked for page by page", arguments: PitfallTests.versions)
-    func manyItems(_ version: StripeSimulator.Version) async throws {
+    func manyItems(version: StripeSimulator.Version) async throws {
         var subscription = StripeSubscription(
             status: "active",
             items: (0..<150).map { .init("si_\($0)", StripePrice("price_\($0)", product: "prod_\($0)", amount: 100)) },

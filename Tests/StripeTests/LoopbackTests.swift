@@ -57,7 +57,7 @@ struct LoopbackTests {
     static let hostilities = LoopbackServer.Hostility.all(redirectingTo: (try? trap.get().port) ?? 1)
 
     @Test("hostility is our trouble", arguments: hostilities)
-    func hostility(_ hostility: LoopbackServer.Hostility) async throws {
+    func hostility(hostility: LoopbackServer.Hostility) async throws {
         let start = ContinuousClock.now
         let (result, requests) = try await Self.outcome(nil, hostility.play)
         let error = #expect(throws: DeliveryError.self) { try result.get() }

@@ -8,7 +8,7 @@ import WireJSON
 /// A yearly plan with a monthly add-on, whose months roll.
 @Suite("Items that are billed in different rhythms")
 struct MixedIntervalTests {
-    private static func item(_ id: String, _ product: String, _ from: Int64, _ to: Int64) -> JSONText {
+    private static func item(_ id: String, _ product: String, from: Int64, to: Int64) -> JSONText {
         [
             "id": .string(id), "object": "subscription_item", "quantity": 1, "current_period_start": .integer(from),
             "current_period_end": .integer(to),
@@ -23,7 +23,7 @@ struct MixedIntervalTests {
         ]
     }
 
-    private static func subscription(_ status: String, _ items: [JSONText], _ invoice: String) -> JSONText {
+    private static func subscription(_ status: String, _ items: [JSONText], invoice: String) -> JSONText {
         [
             "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": .string(status),
             "start_date": .integer(created), "cancel_at_period_end": false, "cancel_at": nil,
@@ -32,10 +32,10 @@ struct MixedIntervalTests {
         ]
     }
 
-    private static let year = item("si_y", "year", created, created + 365 * day)
+    private static let year = item("si_y", "year", from: created, to: created + 365 * day)
     private static let months = [
-        item("si_m", "addon", created, created + 30 * day),
-        item("si_m", "addon", created + 30 * day, created + 60 * day),
+        item("si_m", "addon", from: created, to: created + 30 * day),
+        item("si_m", "addon", from: created + 30 * day, to: created + 60 * day),
     ]
 
     private struct Host {
@@ -63,13 +63,13 @@ struct MixedIntervalTests {
         var host = Host(adapter: try adapter())
         _ = try host.take(
             "customer.subscription.created",
-            Self.subscription("active", [Self.year, Self.months[0]], "in_1"),
+            Self.subscription("active", [Self.year, Self.months[0]], invoice: "in_1"),
             at: created
         )
         #expect(host.isGranted(100))
         let roll = try host.take(
             "customer.subscription.updated",
-            Self.subscription("active", [Self.year, Self.months[1]], "in_2"),
+            Self.subscription("active", [Self.year, Self.months[1]], invoice: "in_2"),
             previous: ["items": ["data": .array([Self.year, Self.months[0]])], "latest_invoice": "in_1"],
             at: created + 30 * day
         )
@@ -83,7 +83,7 @@ struct MixedIntervalTests {
         var host = try rolled()
         _ = try host.take(
             "customer.subscription.updated",
-            Self.subscription("active", [Self.year], "in_2"),
+            Self.subscription("active", [Self.year], invoice: "in_2"),
             previous: ["items": ["data": .array([Self.year, Self.months[1]])]],
             at: created + 35 * day
         )
@@ -96,13 +96,13 @@ struct MixedIntervalTests {
         var host = try rolled()
         _ = try host.take(
             "customer.subscription.updated",
-            Self.subscription("active", [Self.year, Self.months[1]], "in_2"),
+            Self.subscription("active", [Self.year, Self.months[1]], invoice: "in_2"),
             previous: ["metadata": ["a": "b"]],
             at: created + 32 * day
         )
         _ = try host.take(
             "customer.subscription.deleted",
-            Self.subscription("canceled", [Self.months[1]], "in_2"),
+            Self.subscription("canceled", [Self.months[1]], invoice: "in_2"),
             at: created + 40 * day
         )
         #expect(!host.isGranted(41))
@@ -126,7 +126,7 @@ struct MixedIntervalTests {
             as [(Int64, String, Int64, String)],
         [false, true]
     )
-    func mainProduct(_ prices: (Int64, String, Int64, String), isAddedLater: Bool) throws {
+    func mainProduct(prices: (Int64, String, Int64, String), isAddedLater: Bool) throws {
         let joins = created + (isAddedLater ? 40 * day : 0)
         func items(_ plan: Int64, _ addOn: Int64?) -> [JSONText] {
             let plan = Self.priced("plan", prices.0, per: prices.1, from: plan)
@@ -134,7 +134,11 @@ struct MixedIntervalTests {
         }
         var host = Host(adapter: try adapter())
         var known = items(created, isAddedLater ? nil : created)
-        _ = try host.take("customer.subscription.created", Self.subscription("active", known, "in_1"), at: created)
+        _ = try host.take(
+            "customer.subscription.created",
+            Self.subscription("active", known, invoice: "in_1"),
+            at: created
+        )
         var (plan, addOn) = (created, joins)
         if isAddedLater {
             if prices.1 == "month" { plan += 30 * day }
@@ -142,7 +146,7 @@ struct MixedIntervalTests {
             let before: JSONText = ["items": ["data": .array(known)]]
             _ = try host.take(
                 "customer.subscription.updated",
-                Self.subscription("active", next, "in_1"),
+                Self.subscription("active", next, invoice: "in_1"),
                 previous: before,
                 at: joins
             )
@@ -157,7 +161,7 @@ struct MixedIntervalTests {
                 "customer.subscription.updated",
                 id: "evt_\(time)",
                 created: time,
-                object: Self.subscription("active", next, "in_\(month + 1)"),
+                object: Self.subscription("active", next, invoice: "in_\(month + 1)"),
                 previous: ["items": ["data": .array(known)], "latest_invoice": .string("in_\(month)")]
             )
             known = next

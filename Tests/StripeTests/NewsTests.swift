@@ -159,10 +159,10 @@ struct NewsTests {
     ]
 
     @Test("to a state that knows what was before", arguments: changes, PitfallTests.versions)
-    func news(_ change: Change, _ version: StripeSimulator.Version) throws {
+    func news(change: Change, version: StripeSimulator.Version) throws {
         let adapter = try adapter()
         var state = SubscriptionState(PitfallTests.lineage)
-        let before = PitfallTests.body("updated", change.before, at: created - 3600, id: "evt_0", version)
+        let before = PitfallTests.body("updated", change.before, at: created - 3600, id: "evt_0", in: version)
         for statement in try adapter.take(before, at: created - 3600).statements { state.apply(statement) }
         #expect(!state.isEmpty)
         var after = change.before
@@ -171,7 +171,7 @@ struct NewsTests {
             change.type,
             after,
             previous: change.type == "updated" ? change.before.previous(after, version) : nil,
-            version
+            in: version
         )
         let result = try adapter.take(body)
         #expect(result.kinds == change.kinds)
@@ -187,23 +187,23 @@ struct NewsTests {
     }
 
     @Test("an end that was undone and comes again is another end", arguments: PitfallTests.versions)
-    func endAgain(_ version: StripeSimulator.Version) throws {
+    func endAgain(version: StripeSimulator.Version) throws {
         let adapter = try adapter()
         let pastDue = Self.active { $0.status = "past_due" }
         let unpaid = Self.active { $0.status = "unpaid" }
         let ended = Self.active { ($0.status, $0.endedAt) = ("canceled", created + 3 * day) }
         let first = try adapter.take(
-            PitfallTests.body("updated", unpaid, previous: pastDue.previous(unpaid, version), version)
+            PitfallTests.body("updated", unpaid, previous: pastDue.previous(unpaid, version), in: version)
         ).events
         let paid = PitfallTests.body(
             "updated",
             Self.active(),
             previous: unpaid.previous(Self.active(), version),
             at: created + day,
-            version
+            in: version
         )
         let last = try adapter.take(
-            PitfallTests.body("deleted", ended, at: created + 3 * day, version),
+            PitfallTests.body("deleted", ended, at: created + 3 * day, in: version),
             at: created + 3 * day
         ).events
         #expect(first.map(\.kind) == [.expired] && last.map(\.kind) == [.expired])
@@ -224,7 +224,7 @@ struct NewsTests {
         "an end that is moved is news with each move, and not once it was moved again",
         arguments: PitfallTests.versions
     )
-    func movedEnd(_ version: StripeSimulator.Version) throws {
+    func movedEnd(version: StripeSimulator.Version) throws {
         let adapter = try adapter()
         // The last one lies behind the period.
         var (before, moves) = (Self.active(), [NormalizedEvent]())
@@ -238,7 +238,7 @@ struct NewsTests {
                 previous: before.previous(after, version),
                 at: created + hours * 3600,
                 id: "evt_\(hours)",
-                version
+                in: version
             )
             let events = try adapter.take(body, at: created + hours * 3600).events
             #expect(events.map(\.kind) == [.autoRenewDisabled])
@@ -257,7 +257,7 @@ struct NewsTests {
     }
 
     @Test("a manual invoice that failed is no trouble with the renewal", arguments: PitfallTests.versions)
-    func manualInvoice(_ version: StripeSimulator.Version) throws {
+    func manualInvoice(version: StripeSimulator.Version) throws {
         for (reason, kind) in [
             ("manual", "notice"), ("quote_accept", "notice"), ("subscription_cycle", "billing_issue"),
             ("subscription_update", "billing_issue"), ("subscription_threshold", "billing_issue"),

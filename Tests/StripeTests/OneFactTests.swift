@@ -17,7 +17,7 @@ struct OneFactTests {
         _ object: JSONText,
         previous: JSONText? = nil,
         at time: Int64 = created,
-        _ adapter: StripeAdapter,
+        by adapter: StripeAdapter,
         in version: StripeSimulator.Version = .endive
     ) throws -> [NormalizedEvent] {
         let event = simulator(version).event(
@@ -54,27 +54,27 @@ struct OneFactTests {
     }
 
     @Test("a delayed payment that makes an invoice is one sale as well", arguments: versions)
-    func delayed(_ version: StripeSimulator.Version) throws {
+    func delayed(version: StripeSimulator.Version) throws {
         let adapter = try policed { $0.sellsByInvoice = true }
         let waiting = try Self.events(
             "checkout.session.completed",
             Self.session(invoice: nil, isPaid: false),
-            adapter,
+            by: adapter,
             in: version
         )
         #expect(waiting.map(\.kind) == [.purchasePending])
         let paid = try Self.events(
             "checkout.session.async_payment_succeeded",
             Self.session(invoice: "in_1"),
-            adapter,
+            by: adapter,
             in: version
         )
-        let invoice = try Self.events("invoice.paid", Self.saleInvoice(version), adapter, in: version)
+        let invoice = try Self.events("invoice.paid", Self.saleInvoice(version), by: adapter, in: version)
         #expect(paid.map(\.id) == invoice.map(\.id))
     }
 
     @Test("an invoice that the session does not name yet reports only the sale", arguments: versions)
-    func unnamedInvoice(_ version: StripeSimulator.Version) throws {
+    func unnamedInvoice(version: StripeSimulator.Version) throws {
         let body = simulator(version).event(
             "checkout.session.completed",
             id: "evt_1",
@@ -89,11 +89,16 @@ struct OneFactTests {
     }
 
     @Test("without sales by invoice, the session is the sale and its payment the lineage", arguments: versions)
-    func checkoutAlone(_ version: StripeSimulator.Version) throws {
+    func checkoutAlone(version: StripeSimulator.Version) throws {
         let adapter = try adapter()
-        let session = try Self.events("checkout.session.completed", Self.session(invoice: "in_1"), adapter, in: version)
+        let session = try Self.events(
+            "checkout.session.completed",
+            Self.session(invoice: "in_1"),
+            by: adapter,
+            in: version
+        )
         #expect(session.map(\.subscription?.id) == ["pi_1"])
-        #expect(try Self.events("invoice.paid", Self.saleInvoice(version), adapter, in: version) == [])
+        #expect(try Self.events("invoice.paid", Self.saleInvoice(version), by: adapter, in: version) == [])
     }
 
     // MARK: Refunds
@@ -121,7 +126,7 @@ struct OneFactTests {
                 Self.charge(refunded: 500),
                 previous: ["amount_refunded": 0],
                 at: time,
-                adapter,
+                by: adapter,
                 in: .v2020
             )
         }
@@ -139,23 +144,28 @@ struct OneFactTests {
         let lineage = SubscriptionID(store: .stripe, environment: .production, id: "pi_1")
         // Stripe's word for it, with and without what was before.
         #expect(
-            try Self.events("refund.failed", Self.refund("failed"), previous: ["status": "pending"], adapter) == []
+            try Self.events("refund.failed", Self.refund("failed"), previous: ["status": "pending"], by: adapter) == []
         )
         #expect(
-            try Self.events("refund.updated", Self.refund("failed"), previous: ["status": "pending"], adapter) == []
+            try Self.events("refund.updated", Self.refund("failed"), previous: ["status": "pending"], by: adapter) == []
         )
-        let unclear = try Self.events("refund.failed", Self.refund("failed"), adapter)
+        let unclear = try Self.events("refund.failed", Self.refund("failed"), by: adapter)
         var fresh = SubscriptionState(lineage)
         for event in unclear { #expect(fresh.apply(event).disposition == .superseded) }
 
         // Of one that had succeeded, both words are one reversal, and news once.
-        let reported = try Self.events("refund.created", Self.refund("succeeded"), at: created - day, adapter)
-        let failed = try Self.events("refund.failed", Self.refund("failed"), previous: ["status": "succeeded"], adapter)
+        let reported = try Self.events("refund.created", Self.refund("succeeded"), at: created - day, by: adapter)
+        let failed = try Self.events(
+            "refund.failed",
+            Self.refund("failed"),
+            previous: ["status": "succeeded"],
+            by: adapter
+        )
         let updated = try Self.events(
             "refund.updated",
             Self.refund("failed"),
             previous: ["status": "succeeded"],
-            adapter
+            by: adapter
         )
         #expect(failed.map(\.id) == updated.map(\.id) && failed.map(\.id) == unclear.map(\.id))
         for order in [reported + failed, reported + unclear, reported + failed + unclear + updated] {
@@ -169,7 +179,7 @@ struct OneFactTests {
         "if charges report refunds, a failure undoes the refund that a charge reported",
         arguments: ["failed", "canceled"]
     )
-    func failureAfterCharge(_ status: String) throws {
+    func failureAfterCharge(status: String) throws {
         for (adapter, version) in [
             (try policed { $0.refundSource = .charges }, StripeSimulator.Version.endive), (try adapter(), .v2020),
         ] {
@@ -179,7 +189,7 @@ struct OneFactTests {
                     type,
                     Self.refund(status),
                     previous: ["status": "pending"],
-                    adapter,
+                    by: adapter,
                     in: version
                 )
                 #expect(events.map(\.kind) == [.refundReversed], "\(type) \(version.name)")
@@ -190,7 +200,7 @@ struct OneFactTests {
             "charge.refund.updated",
             Self.refund(status),
             previous: ["status": "succeeded"],
-            adapter()
+            by: adapter()
         )
         #expect(companion == [])
     }
@@ -198,7 +208,7 @@ struct OneFactTests {
     // MARK: Periods
 
     @Test("a start has one identity with a metered item beside the fixed price", arguments: versions)
-    func meteredFirst(_ version: StripeSimulator.Version) throws {
+    func meteredFirst(version: StripeSimulator.Version) throws {
         let end = created + 30 * day
         let subscription = StripeSubscription(
             status: "active",
@@ -220,17 +230,17 @@ struct OneFactTests {
         let made = try Self.events(
             "customer.subscription.created",
             .object(subscription.object(version)),
-            adapter,
+            by: adapter,
             in: version
         )
-        let paid = try Self.events("invoice.paid", .object(invoice.object(version)), adapter, in: version)
+        let paid = try Self.events("invoice.paid", .object(invoice.object(version)), by: adapter, in: version)
         #expect(made.map(\.kind) == [.started] && paid.map(\.kind) == [.started])
         #expect(made.map(\.id) == paid.map(\.id))
         #expect(paid.map(\.product?.id) == ["prod_basic"])
     }
 
     @Test("a trial with a fee at its start is a trial by every word of it", arguments: versions)
-    func trialWithFee(_ version: StripeSimulator.Version) throws {
+    func trialWithFee(version: StripeSimulator.Version) throws {
         let end = created + 14 * day
         var fee = StripeInvoice.Line(.seats, from: created, to: created)
         fee.isOneOff = true

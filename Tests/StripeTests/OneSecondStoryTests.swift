@@ -93,7 +93,7 @@ struct OneSecondStoryTests {
     }
 
     @Test("come to what they come to when they are seconds apart, after each act and in any order", arguments: versions)
-    func sameAsApart(_ version: StripeSimulator.Version) throws {
+    func sameAsApart(version: StripeSimulator.Version) throws {
         #expect(Self.stories.count > 20)
         var generator = SeededGenerator(seed: 20_261_125)
         let adapter = try policed { $0.refundSource = .refunds }

@@ -28,10 +28,10 @@ struct PauseTests {
             RareFlowTests.invoice(
                 period.latestInvoice ?? "",
                 reason: "subscription_cycle",
-                [.init(.basic, from: period.start, to: period.end)],
+                lines: [.init(.basic, from: period.start, to: period.end)],
                 at: time,
                 lookBackFrom: period.start - 30 * day,
-                version
+                in: version
             )
         }
         let back = second.start + 10 * day

@@ -59,13 +59,13 @@ struct PayerTests {
     }
 
     @Test("an end in the middle of a period ends access then, also where its deletion is late", arguments: versions)
-    func cancelAt(_ version: StripeSimulator.Version) throws {
+    func cancelAt(version: StripeSimulator.Version) throws {
         var subscription = RareFlowTests.active(.basic)
         let line = StripeInvoice.Line(.basic, from: created, to: created + 30 * day)
         let end = created + 10 * day
         var deliveries = [
             RareFlowTests.began(subscription, version),
-            RareFlowTests.invoice("in_1", reason: "subscription_create", [line], at: created, version),
+            RareFlowTests.invoice("in_1", reason: "subscription_create", lines: [line], at: created, in: version),
             update(&subscription, at: created + day, version: version) {
                 ($0.cancelAt, $0.canceledAt) = (end, created + day)
             },
@@ -78,7 +78,7 @@ struct PayerTests {
         )
         var ended = subscription
         (ended.status, ended.endedAt) = ("canceled", end)
-        deliveries.append((PitfallTests.body("deleted", ended, at: end + 60, id: "evt_end", version), end + 60))
+        deliveries.append((PitfallTests.body("deleted", ended, at: end + 60, id: "evt_end", in: version), end + 60))
         try check(
             deliveries,
             [(5, Seen(true, credits: 200)), (11, Seen(false, credits: 0))],
@@ -95,7 +95,7 @@ struct PayerTests {
     }
 
     @Test("several attempts of dunning are each news, and the payment after them is one renewal", arguments: versions)
-    func dunning(_ version: StripeSimulator.Version) throws {
+    func dunning(version: StripeSimulator.Version) throws {
         let first = RareFlowTests.active(.basic)
         var subscription = RareFlowTests.next(first, invoice: "in_2")
         let start = subscription.start
@@ -112,11 +112,11 @@ struct PayerTests {
             invoice.attemptCount = number
             invoice.paidAt = type == "paid" ? time : nil
             invoice.status = type == "paid" ? "paid" : "open"
-            return PaymentJoinTests.event("invoice.\(type)", .object(invoice.object(version)), at: time, version)
+            return PaymentJoinTests.event("invoice.\(type)", .object(invoice.object(version)), at: time, in: version)
         }
         let deliveries = [
             RareFlowTests.began(first, version),
-            RareFlowTests.invoice("in_1", reason: "subscription_create", [line], at: created, version), roll,
+            RareFlowTests.invoice("in_1", reason: "subscription_create", lines: [line], at: created, in: version), roll,
             attempt(1, "payment_failed", at: start + 3600),
             update(&subscription, at: start + 3601, version: version) { $0.status = "past_due" },
             attempt(2, "payment_failed", at: start + 3 * day),
@@ -133,7 +133,7 @@ struct PayerTests {
         "the refund of an earlier invoice takes back what that gave, and leaves the month that runs",
         arguments: versions
     )
-    func earlierInvoice(_ version: StripeSimulator.Version) throws {
+    func earlierInvoice(version: StripeSimulator.Version) throws {
         let first = RareFlowTests.active(.basic)
         let second = RareFlowTests.next(first, invoice: "in_2")
         let payment = try PaymentJoinTests.payment(version)
@@ -143,11 +143,11 @@ struct PayerTests {
             RareFlowTests.invoice(
                 "in_2",
                 reason: "subscription_cycle",
-                [.init(.basic, from: second.start, to: second.end)],
+                lines: [.init(.basic, from: second.start, to: second.end)],
                 at: second.start + 3600,
                 lookBackFrom: created,
-                version
-            ), PaymentJoinTests.refund("re_1", 999, of: payment, at: created + 35 * day, version),
+                in: version
+            ), PaymentJoinTests.refund("re_1", 999, of: payment, at: created + 35 * day, in: version),
         ]
         let adapter = try policed { $0.refundSource = .refunds }
         for order in Self.orders(deliveries) {
@@ -168,7 +168,7 @@ struct PayerTests {
     }
 
     @Test("a trial that ends with a change of plan is a conversion to the new plan", arguments: versions)
-    func trialEndWithChange(_ version: StripeSimulator.Version) throws {
+    func trialEndWithChange(version: StripeSimulator.Version) throws {
         var subscription = RareFlowTests.active(.basic)
         subscription.status = "trialing"
         (subscription.trialStart, subscription.trialEnd) = (created, created + 14 * day)
@@ -183,9 +183,9 @@ struct PayerTests {
         let paid = RareFlowTests.invoice(
             "in_2",
             reason: "subscription_update",
-            [.init(.pro, from: change, to: change + 30 * day)],
+            lines: [.init(.pro, from: change, to: change + 30 * day)],
             at: change + 2,
-            version
+            in: version
         )
         let adapter = try adapter()
         for order in RareFlowTests.permutations([began, updated, paid]) {

@@ -18,7 +18,7 @@ struct PaymentJoinTests {
         previous: JSONText? = nil,
         at time: Int64,
         id: String? = nil,
-        _ version: StripeSimulator.Version
+        in version: StripeSimulator.Version
     ) -> RareFlowTests.Taken {
         let id = id ?? "evt_\(type)_\(time)"
         return (
@@ -44,8 +44,8 @@ struct PaymentJoinTests {
         ]
         return [
             RareFlowTests.began(subscription, version),
-            RareFlowTests.invoice("in_1", reason: "subscription_create", [line], at: created, version),
-            event("invoice_payment.paid", joined, at: created, version),
+            RareFlowTests.invoice("in_1", reason: "subscription_create", lines: [line], at: created, in: version),
+            event("invoice_payment.paid", joined, at: created, in: version),
         ]
     }
 
@@ -54,14 +54,14 @@ struct PaymentJoinTests {
         _ amount: Int64,
         of payment: String,
         at time: Int64,
-        _ version: StripeSimulator.Version
+        in version: StripeSimulator.Version
     ) -> RareFlowTests.Taken {
         let refund: JSONText = [
             "id": .string(id), "object": "refund", "amount": .integer(amount), "charge": "ch_1",
             "created": .integer(time),
             "currency": "usd", "payment_intent": .string(payment), "status": "succeeded",
         ]
-        return event("refund.created", refund, at: time, id: "evt_\(id)", version)
+        return event("refund.created", refund, at: time, id: "evt_\(id)", in: version)
     }
 
     /// - Parameter before: what had gone back before.
@@ -77,7 +77,7 @@ struct PaymentJoinTests {
             "currency": "usd", "payment_intent": .string(payment), "refunded": .bool(amount == sold),
         ]
         let previous: JSONText = ["amount_refunded": .integer(before)]
-        return event("charge.refunded", charge, previous: previous, at: time, id: "evt_ch_\(amount)", version)
+        return event("charge.refunded", charge, previous: previous, at: time, id: "evt_ch_\(amount)", in: version)
     }
 
     private func adapter(_ version: StripeSimulator.Version) throws -> StripeAdapter {
@@ -102,7 +102,7 @@ struct PaymentJoinTests {
     }
 
     @Test("the simulator's refund of half a month takes half of its credits", arguments: versions)
-    func simulated(_ version: StripeSimulator.Version) throws {
+    func simulated(version: StripeSimulator.Version) throws {
         let simulator = StripeSimulator(seed: "refund", version: version)
         let adapter = try StripeAdapter(.init(signingSecrets: [simulator.signingSecret]))
         let story = try #require(CustomerStory.named("refund-part"))
@@ -120,9 +120,9 @@ struct PaymentJoinTests {
     }
 
     @Test("a refund reaches its subscription, with account and transaction", arguments: versions)
-    func refund(_ version: StripeSimulator.Version) throws {
+    func refund(version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)
-        let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, version)
+        let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, in: version)
         let adapter = try adapter(version)
         for order in RareFlowTests.permutations(try Self.purchase(version) + [refund]) {
             let (ledger, _) = try played(order, adapter)
@@ -144,10 +144,10 @@ struct PaymentJoinTests {
     }
 
     @Test("a refund is full once all that was paid has gone back, also in parts", arguments: versions)
-    func fullScope(_ version: StripeSimulator.Version) throws {
+    func fullScope(version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)
         func refund(_ id: String, _ amount: Int64, day: Int64) -> RareFlowTests.Taken {
-            Self.refund(id, amount, of: payment, at: created + day * 86_400, version)
+            Self.refund(id, amount, of: payment, at: created + day * 86_400, in: version)
         }
         func scopes(_ refunds: [RareFlowTests.Taken]) throws -> [LifecycleEvent.Refund.Scope?] {
             try played(try Self.purchase(version) + refunds, try adapter(version)).news.compactMap {
@@ -169,11 +169,11 @@ struct PaymentJoinTests {
             "currency": .string(currency), "payment_intent": .string(try Self.payment(version)), "reason": "fraudulent",
             "status": "lost",
         ]
-        return Self.event("charge.dispute.closed", dispute, at: created + 5 * day, version)
+        return Self.event("charge.dispute.closed", dispute, at: created + 5 * day, in: version)
     }
 
     @Test("a lost dispute ends the period that was paid for, with a key or without", arguments: versions)
-    func dispute(_ version: StripeSimulator.Version) throws {
+    func dispute(version: StripeSimulator.Version) throws {
         let adapter = try adapter(version)
         // The bank may take the charge back in another currency than the customer's.
         let whole = [
@@ -196,25 +196,25 @@ struct PaymentJoinTests {
             "id": "ch_in_1", "object": "charge", "amount": .integer(Self.sold), "amount_refunded": 0, "currency": "usd",
             "payment_intent": .string(try Self.payment(version)), "refunded": false,
         ]
-        return Self.event("charge.succeeded", charge, at: created, version)
+        return Self.event("charge.succeeded", charge, at: created, in: version)
     }
 
     @Test(
         "a dispute or a refund that names the charge alone reaches its subscription, in every order",
         arguments: versions
     )
-    func byCharge(_ version: StripeSimulator.Version) throws {
+    func byCharge(version: StripeSimulator.Version) throws {
         let adapter = try adapter(version)
         let dispute: JSONText = [
             "id": "dp_1", "object": "dispute", "amount": .integer(Self.sold), "charge": "ch_in_1", "currency": "usd",
             "payment_intent": nil, "reason": "fraudulent", "status": "lost",
         ]
-        let lost = Self.event("charge.dispute.closed", dispute, at: created + 5 * day, version)
+        let lost = Self.event("charge.dispute.closed", dispute, at: created + 5 * day, in: version)
         let refund: JSONText = [
             "id": "re_1", "object": "refund", "amount": .integer(Self.sold), "charge": "ch_in_1",
             "created": .integer(created + 5 * day), "currency": "usd", "payment_intent": nil, "status": "succeeded",
         ]
-        let refunded = Self.event("refund.created", refund, at: created + 5 * day, version)
+        let refunded = Self.event("refund.created", refund, at: created + 5 * day, in: version)
         // Before basil the invoice names both. Since then the charge names the payment, and another notification the invoice.
         var purchases = [try Self.purchase(version) + [try succeeded(version)]]
         if version != .endive { purchases.append(Array(try Self.purchase(version).dropLast())) }
@@ -233,7 +233,7 @@ struct PaymentJoinTests {
     }
 
     @Test("a dispute is one dispute, whichever name of the payment each of its events has", arguments: versions)
-    func disputeByEitherName(_ version: StripeSimulator.Version) throws {
+    func disputeByEitherName(version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)
         func decided(_ status: String, on days: Int64, by name: JSONText) -> RareFlowTests.Taken {
             let dispute: JSONText = [
@@ -241,7 +241,7 @@ struct PaymentJoinTests {
                 "currency": "usd",
                 "payment_intent": name, "reason": "fraudulent", "status": .string(status),
             ]
-            return Self.event("charge.dispute.closed", dispute, at: created + days * day, version)
+            return Self.event("charge.dispute.closed", dispute, at: created + days * day, in: version)
         }
         let names: [JSONText] = [nil, .string(payment)]
         for (lost, won) in [(names[0], names[1]), (names[1], names[0])] {
@@ -255,7 +255,7 @@ struct PaymentJoinTests {
     }
 
     @Test("and so does one about a sale by invoice", arguments: versions)
-    func saleByCharge(_ version: StripeSimulator.Version) throws {
+    func saleByCharge(version: StripeSimulator.Version) throws {
         let adapter = try policed {
             $0.sellsByInvoice = true
             $0.refundSource = .refunds
@@ -267,7 +267,7 @@ struct PaymentJoinTests {
             "lines": ["object": "list", "data": []],
             "payment_intent": "pi_in_1", "status": "paid", "total": .integer(Self.sold),
         ]
-        let paid = Self.event("invoice.paid", invoice, at: created, version)
+        let paid = Self.event("invoice.paid", invoice, at: created, in: version)
         for names: JSONText in [
             ["charge": "ch_in_1", "payment_intent": nil], ["charge": "ch_in_1", "payment_intent": "pi_in_1"],
         ] {
@@ -276,7 +276,7 @@ struct PaymentJoinTests {
                 ("id", "re_1"), ("object", "refund"), ("amount", .integer(Self.sold)),
                 ("created", .integer(created + 5 * day)), ("currency", "usd"), ("status", "succeeded"),
             ] as [(String, JSONText)] { members.append(name, value) }
-            let refund = Self.event("refund.created", .object(members), at: created + 5 * day, version)
+            let refund = Self.event("refund.created", .object(members), at: created + 5 * day, in: version)
             for order in [[paid, refund], [refund, paid]] {
                 let ledger = try played(order, adapter).ledger
                 let lineage = SubscriptionID(store: .stripe, environment: .production, id: "in_1")
@@ -287,7 +287,7 @@ struct PaymentJoinTests {
     }
 
     @Test("a lost dispute over a part of the charge leaves access", arguments: versions)
-    func partialDispute(_ version: StripeSimulator.Version) throws {
+    func partialDispute(version: StripeSimulator.Version) throws {
         let adapter = try adapter(version)
         let disputed = try lost(400, version)
         for order in RareFlowTests.permutations(try Self.purchase(version) + [disputed]) {
@@ -301,11 +301,11 @@ struct PaymentJoinTests {
     }
 
     @Test("one refund is one event and one state, whichever notifications report it", arguments: versions)
-    func oneRefund(_ version: StripeSimulator.Version) throws {
+    func oneRefund(version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)
         let adapter = try adapter(version)
         for apart: Int64 in [0, 3] {
-            let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, version)
+            let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, in: version)
             let charge = Self.charge(Self.sold, of: payment, at: created + 5 * day + apart, version)
             for reports in [[refund], [charge], [refund, charge], [charge, refund]] {
                 let (ledger, news) = try played(try Self.purchase(version) + reports, adapter)
@@ -318,12 +318,12 @@ struct PaymentJoinTests {
     }
 
     @Test("several refunds each count, and together are all that was paid", arguments: versions)
-    func several(_ version: StripeSimulator.Version) throws {
+    func several(version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)
         let adapter = try adapter(version)
         let reports = [
-            Self.refund("re_1", 500, of: payment, at: created + 5 * day, version),
-            Self.refund("re_2", 499, of: payment, at: created + 6 * day, version),
+            Self.refund("re_1", 500, of: payment, at: created + 5 * day, in: version),
+            Self.refund("re_2", 499, of: payment, at: created + 6 * day, in: version),
             Self.charge(500, of: payment, at: created + 5 * day, version),
             Self.charge(999, before: 500, of: payment, at: created + 6 * day, version),
         ]
@@ -344,10 +344,10 @@ struct PaymentJoinTests {
             "payment_status": "paid", "status": "complete",
         ]
         let adapter = try policed { $0.oneTimeProducts = ["plink_1": .nonConsumable] }
-        let sold = Self.event("checkout.session.completed", session, at: created, .endive)
+        let sold = Self.event("checkout.session.completed", session, at: created, in: .endive)
         let parts = [
-            Self.refund("re_1", 500, of: "pi_1", at: created + 5 * day, .endive),
-            Self.refund("re_2", 499, of: "pi_1", at: created + 6 * day, .endive),
+            Self.refund("re_1", 500, of: "pi_1", at: created + 5 * day, in: .endive),
+            Self.refund("re_2", 499, of: "pi_1", at: created + 6 * day, in: .endive),
         ]
         let lineage = SubscriptionID(store: .stripe, environment: .production, id: "pi_1")
         for order in RareFlowTests.permutations([sold] + parts) {

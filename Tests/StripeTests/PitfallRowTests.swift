@@ -31,15 +31,18 @@ struct PitfallRowTests {
     }
 
     @Test("O2: taking a cancellation back leaves nothing of it", arguments: versions)
-    func uncanceled(_ version: StripeSimulator.Version) throws {
+    func uncanceled(version: StripeSimulator.Version) throws {
         let canceled = PitfallTests.active {
             ($0.cancelAt, $0.canceledAt, $0.cancelAtPeriodEnd) = ($0.end, created - day, true)
         }
         let again = PitfallTests.active()
         let state = try PitfallTests.state(
             [
-                (PitfallTests.body("updated", canceled, at: created - day, version), created - day),
-                (PitfallTests.body("updated", again, previous: canceled.previous(again, version), version), created),
+                (PitfallTests.body("updated", canceled, at: created - day, in: version), created - day),
+                (
+                    PitfallTests.body("updated", again, previous: canceled.previous(again, version), in: version),
+                    created
+                ),
             ],
             adapter()
         )
@@ -49,19 +52,19 @@ struct PitfallRowTests {
     }
 
     @Test("O5: a cancellation that comes before the purchase locks nobody out", arguments: versions)
-    func canceledFirst(_ version: StripeSimulator.Version) throws {
+    func canceledFirst(version: StripeSimulator.Version) throws {
         let first = StripeSubscription(status: "active", from: created, to: created + 30 * day, latestInvoice: "in_1")
         var canceled = first
         (canceled.cancelAt, canceled.canceledAt) = (first.end, created + 60)
         let deliveries = [
-            (PitfallTests.body("created", first, version), created),
+            (PitfallTests.body("created", first, in: version), created),
             (
                 PitfallTests.body(
                     "updated",
                     canceled,
                     previous: first.previous(canceled, version),
                     at: created + 60,
-                    version
+                    in: version
                 ),
                 created + 60
             ),
@@ -105,14 +108,14 @@ struct PitfallRowTests {
         let adapter = try adapter()
         let before = PitfallTests.active { $0.items = [.init("si_1", .pro)] }
         var state = try PitfallTests.state([(PitfallTests.body("updated", before), created)], adapter)
-        func phase(_ price: String, _ product: String, _ start: Int64, _ end: Int64) -> JSONText {
+        func phase(_ price: String, _ product: String, from start: Int64, to end: Int64) -> JSONText {
             [
                 "start_date": .integer(start), "end_date": .integer(end),
                 "items": [["price": ["id": .string(price), "product": .string(product)], "quantity": 1]],
             ]
         }
-        let now = phase("price_pro_month", "prod_pro", created - 10 * day, created + 20 * day)
-        let later = phase("price_basic_month", "prod_basic", created + 20 * day, created + 50 * day)
+        let now = phase("price_pro_month", "prod_pro", from: created - 10 * day, to: created + 20 * day)
+        let later = phase("price_basic_month", "prod_basic", from: created + 20 * day, to: created + 50 * day)
         func schedule(_ type: String, _ phases: [JSONText], previous: [JSONText]?, at time: Int64) -> [UInt8] {
             simulator().event(
                 "subscription_schedule.\(type)",
@@ -184,17 +187,17 @@ struct PitfallRowTests {
             "refund.failed",
             OneFactTests.refund("failed"),
             previous: ["status": "succeeded"],
-            adapter
+            by: adapter
         )
         #expect(reversed.map(\.kind) == [.refundReversed])
         let unpaid = try OneFactTests.events(
             "checkout.session.async_payment_failed",
             OneFactTests.session(invoice: nil, isPaid: false),
-            adapter
+            by: adapter
         )
         #expect(unpaid.map(\.kind) == [.purchasePendingCanceled])
         #expect(unpaid.map(\.event.accessEffect) == [.none])
-        let part = try OneFactTests.events("refund.created", OneFactTests.refund("succeeded"), adapter)
+        let part = try OneFactTests.events("refund.created", OneFactTests.refund("succeeded"), by: adapter)
         let scopes = part.map { event -> LifecycleEvent.Refund.Scope? in
             if case .refunded(let refund) = event.event { refund.scope } else { nil }
         }
@@ -264,9 +267,9 @@ struct PitfallRowTests {
     }
 
     @Test("O23: a trial has cost nothing, and a coupon is seen in the price", arguments: versions)
-    func prices(_ version: StripeSimulator.Version) throws {
+    func prices(version: StripeSimulator.Version) throws {
         let trial = PitfallTests.active { ($0.status, $0.trialStart, $0.trialEnd) = ("trialing", $0.start, $0.end) }
-        #expect(try adapter().take(PitfallTests.body("created", trial, version)).events.map(\.price) == [nil])
+        #expect(try adapter().take(PitfallTests.body("created", trial, in: version)).events.map(\.price) == [nil])
         var invoice = StripeInvoice(
             "in_1",
             reason: "subscription_create",
@@ -274,21 +277,26 @@ struct PitfallRowTests {
             created: created
         )
         invoice.discount = 500
-        let events = try OneFactTests.events("invoice.paid", .object(invoice.object(version)), adapter(), in: version)
+        let events = try OneFactTests.events(
+            "invoice.paid",
+            .object(invoice.object(version)),
+            by: adapter(),
+            in: version
+        )
         #expect(events.map(\.price?.money.description) == ["4.99 USD"])
     }
 
     @Test("O24, N3: what comes late still counts, and takes nothing back", arguments: versions)
-    func late(_ version: StripeSimulator.Version) throws {
+    func late(version: StripeSimulator.Version) throws {
         let adapter = try adapter()
         let month = PitfallTests.active()
         let next = PitfallTests.active {
             ($0.start, $0.end, $0.latestInvoice) = ($0.end, $0.end + 30 * day, "in_2")
         }
         let roll = created + 20 * day
-        let older = (PitfallTests.body("updated", month, version), created)
+        let older = (PitfallTests.body("updated", month, in: version), created)
         let newer = (
-            PitfallTests.body("updated", next, previous: month.previous(next, version), at: roll, version), roll
+            PitfallTests.body("updated", next, previous: month.previous(next, version), at: roll, in: version), roll
         )
         let paid = (PitfallTests.paid("in_1", from: created - 10 * day, at: created - 10 * day), created - 10 * day)
         let late = try PitfallTests.state([newer, older, paid], adapter)

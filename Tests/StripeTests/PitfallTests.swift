@@ -17,7 +17,7 @@ struct PitfallTests {
         previous: JSONText? = nil,
         at time: Int64 = created,
         id: String = "evt_1",
-        _ version: StripeSimulator.Version = .endive
+        in version: StripeSimulator.Version = .endive
     ) -> [UInt8] {
         simulator(version).event(
             "customer.subscription.\(type)",
@@ -68,13 +68,13 @@ struct PitfallTests {
     }
 
     @Test("P1: a cancellation for later takes no access away", arguments: versions)
-    func cancellationKeepsAccess(_ version: StripeSimulator.Version) throws {
+    func cancellationKeepsAccess(version: StripeSimulator.Version) throws {
         let before = Self.active()
         let after = Self.active {
             $0.cancelAtPeriodEnd = true
             ($0.cancelAt, $0.canceledAt) = ($0.end, created)
         }
-        let body = Self.body("updated", after, previous: before.previous(after, version), version)
+        let body = Self.body("updated", after, previous: before.previous(after, version), in: version)
         let result = try adapter().take(body)
         #expect(result.kinds == ["auto_renew_disabled"])
         #expect(result.events.first?.event.accessEffect == LifecycleEvent.AccessEffect.none)
@@ -95,7 +95,7 @@ struct PitfallTests {
     }
 
     @Test("P4: a creation that comes late neither resurrects nor takes away", arguments: versions)
-    func lateCreation(_ version: StripeSimulator.Version) throws {
+    func lateCreation(version: StripeSimulator.Version) throws {
         // All in one second, as recorded from Stripe: the update to `active` before the creation as `incomplete`.
         let incomplete = Self.active {
             $0.status = "incomplete"
@@ -103,15 +103,15 @@ struct PitfallTests {
         }
         var active = incomplete
         active.status = "active"
-        let made = Self.body("created", incomplete, version)
-        let updated = Self.body("updated", active, previous: incomplete.previous(active, version), version)
+        let made = Self.body("created", incomplete, in: version)
+        let updated = Self.body("updated", active, previous: incomplete.previous(active, version), in: version)
         for order in [[made, updated], [updated, made]] {
             let state = try Self.state(order.map { ($0, created) }, adapter())
             #expect(state.access(at: date(created + day)).isGranted)
         }
         var ended = active
         (ended.status, ended.endedAt) = ("canceled", created + day)
-        let deleted = Self.body("deleted", ended, at: created + day, version)
+        let deleted = Self.body("deleted", ended, at: created + day, in: version)
         for order in [[(updated, created), (deleted, created + day)], [(deleted, created + day), (updated, created)]] {
             let state = try Self.state(order, adapter())
             #expect(!state.access(at: date(created + 2 * day)).isGranted)
@@ -144,9 +144,9 @@ struct PitfallTests {
     }
 
     @Test("Y3: a subscription without an invoice is mapped", arguments: versions)
-    func noInvoice(_ version: StripeSimulator.Version) throws {
+    func noInvoice(version: StripeSimulator.Version) throws {
         let free = Self.active { $0.latestInvoice = nil }
-        #expect(try adapter().take(Self.body("created", free, version)).kinds == ["started"])
+        #expect(try adapter().take(Self.body("created", free, in: version)).kinds == ["started"])
     }
 
     @Test("K1: a body that is no UTF-8 is refused, signed or not")
@@ -158,10 +158,10 @@ struct PitfallTests {
     }
 
     @Test("K2: a change of plan differs from a cancellation, and an unknown object costs nothing", arguments: versions)
-    func previousAttributes(_ version: StripeSimulator.Version) throws {
+    func previousAttributes(version: StripeSimulator.Version) throws {
         let before = Self.active()
         let after = Self.active { $0.items = [.init("si_1", .pro)] }
-        let body = Self.body("updated", after, previous: before.previous(after, version), version)
+        let body = Self.body("updated", after, previous: before.previous(after, version), in: version)
         #expect(try adapter().take(body).kinds == ["product_changed"])
     }
 
@@ -181,7 +181,7 @@ struct PitfallTests {
     }
 
     @Test("expanded and plain references are the same", arguments: versions)
-    func expanded(_ version: StripeSimulator.Version) throws {
+    func expanded(version: StripeSimulator.Version) throws {
         let plain = Self.active().object(version)
         var expanded = plain
         expanded["customer"] = ["id": "cus_1", "object": "customer", "email": "a@example.com"]
@@ -258,17 +258,17 @@ struct PitfallTests {
     }
 
     @Test("unpaid takes access away, and a payment gives it back", arguments: versions)
-    func unpaid(_ version: StripeSimulator.Version) throws {
+    func unpaid(version: StripeSimulator.Version) throws {
         let pastDue = Self.active { $0.status = "past_due" }
         let unpaid = Self.active { $0.status = "unpaid" }
         let active = Self.active()
-        let first = Self.body("updated", unpaid, previous: pastDue.previous(unpaid, version), version)
+        let first = Self.body("updated", unpaid, previous: pastDue.previous(unpaid, version), in: version)
         let second = Self.body(
             "updated",
             active,
             previous: unpaid.previous(active, version),
             at: created + day,
-            version
+            in: version
         )
         let adapter = try adapter()
         #expect(!(try Self.state([(first, created)], adapter)).access(at: date(created + 1)).isGranted)

@@ -15,7 +15,7 @@ extension QuestionTests {
         _ object: JSONMembers,
         previous: JSONText? = nil,
         at time: Int64 = created,
-        _ change: Change = { _ in }
+        changing change: Change = { _ in }
     ) throws -> Normalization {
         let id = "evt_\(type)_\(time)"
         let body = simulator().event(type, id: id, created: time, object: .object(object), previous: previous).bytes
@@ -67,7 +67,7 @@ extension QuestionTests {
     }
 
     @Test("the event reports the end of a pause once, even after a look-up", arguments: [false, true])
-    func resumed(_ asks: Bool) async throws {
+    func resumed(asks: Bool) async throws {
         var ledger = AccountLedger()
         for (type, isPaused, time) in [("created", false, created), ("paused", true, created + 5 * day)] {
             let reported = ledger.apply(try event("customer.subscription.\(type)", Self.pausing(isPaused), at: time))
@@ -83,17 +83,17 @@ extension QuestionTests {
     }
 
     @Test("so is that of collection, where it is a pause", arguments: [false, true])
-    func collectionResumed(_ asks: Bool) async throws {
+    func collectionResumed(asks: Bool) async throws {
         let pauses: Change = { $0.policy.collectionPause = .pauses }
         let paused = Self.subscription { $0.collectionPause = ["behavior": "void"] }
         var ledger = AccountLedger()
-        _ = ledger.apply(try event("customer.subscription.created", Self.subscription(), pauses))
+        _ = ledger.apply(try event("customer.subscription.created", Self.subscription(), changing: pauses))
         let pause = try event(
             "customer.subscription.updated",
             paused,
             previous: ["pause_collection": nil],
             at: created + 5 * day,
-            pauses
+            changing: pauses
         )
         #expect(ledger.apply(pause).map(\.isNews) == [true])
         if asks {
@@ -105,7 +105,7 @@ extension QuestionTests {
             Self.subscription(),
             previous: ["pause_collection": ["behavior": "void"]],
             at: created + 9 * day,
-            pauses
+            changing: pauses
         )
         #expect(ledger.apply(resumed).map(\.disposition) == [.applied])
         #expect(ledger.apply(resumed).map(\.disposition) == [.duplicate])
@@ -115,7 +115,7 @@ extension QuestionTests {
         "the event reports a withdrawn change once, even after a look-up",
         arguments: [false, true]
     )
-    func reverted(_ asks: Bool) async throws {
+    func reverted(asks: Bool) async throws {
         var ledger = AccountLedger()
         _ = ledger.apply(try event("customer.subscription.created", Self.subscription()))
         let planned = try event("subscription_schedule.created", Self.schedule("active"), at: created + day)
@@ -240,7 +240,7 @@ extension QuestionTests {
     }
 
     @Test("what its own event says of a sale stands above a question, whichever comes first", arguments: [false, true])
-    func saleTime(_ asksFirst: Bool) async throws {
+    func saleTime(asksFirst: Bool) async throws {
         answer(
             Self.session([
                 "payment_intent": ["id": "pi_1", "latest_charge": ["id": "ch_1", "created": .integer(created)]]

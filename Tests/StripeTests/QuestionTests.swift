@@ -121,7 +121,7 @@ extension QuestionTests {
     }
 
     @Test("a connected account's purchase is asked for under its name, our own under none", arguments: [nil, "acct_1"])
-    func accounts(_ own: String?) async throws {
+    func accounts(own: String?) async throws {
         answer(Self.subscription())
         let adapter = try adapter { $0.ownAccount = own }
         let result = try await adapter.receive(subscription: "sub_1", account: "acct_1", receivedAt: date(Self.now))
@@ -137,7 +137,7 @@ extension QuestionTests {
             ("acct_1", "acct_2", "acct_1/acct_2"), (nil, "acct_2", "acct_2"), (nil, nil, nil),
         ] as [(own: String?, asked: String?, context: String?)]
     )
-    func organization(_ own: String?, _ asked: String?, _ context: String?) async throws {
+    func organization(own: String?, asked: String?, context: String?) async throws {
         answer(Self.subscription())
         let adapter = try adapter {
             $0.ownAccount = own
@@ -163,7 +163,7 @@ extension QuestionTests {
         "an id that no object has causes no request",
         arguments: ["", ".", "..", "sub_1/..", "sub_1?expand[]=customer", "sub_1#", "sub%5F1", "sub_1\r\n", "s\u{fc}b"]
     )
-    func hostileIDs(_ id: String) async throws {
+    func hostileIDs(id: String) async throws {
         answer(Self.subscription())
         let adapter = try adapter()
         for kind in [StripePurchase.Kind.subscription, .checkoutSession] {

@@ -73,23 +73,30 @@ struct RareFlowTests {
         _ version: StripeSimulator.Version
     ) -> Taken {
         let previous = before.previous(subscription, version)
-        let body = PitfallTests.body("updated", subscription, previous: previous, at: time, id: "evt_u\(time)", version)
+        let body = PitfallTests.body(
+            "updated",
+            subscription,
+            previous: previous,
+            at: time,
+            id: "evt_u\(time)",
+            in: version
+        )
         return (body, time)
     }
 
     static func began(_ subscription: StripeSubscription, _ version: StripeSimulator.Version) -> Taken {
         let time = subscription.start
-        return (PitfallTests.body("created", subscription, at: time, id: "evt_c\(time)", version), time)
+        return (PitfallTests.body("created", subscription, at: time, id: "evt_c\(time)", in: version), time)
     }
 
     static func invoice(
         _ id: String,
         _ type: String = "paid",
         reason: String = "subscription_cycle",
-        _ lines: [StripeInvoice.Line],
+        lines: [StripeInvoice.Line],
         at time: Int64,
         lookBackFrom: Int64? = nil,
-        _ version: StripeSimulator.Version
+        in version: StripeSimulator.Version
     ) -> Taken {
         var invoice = StripeInvoice(
             id,
@@ -136,7 +143,7 @@ struct RareFlowTests {
     }
 
     @Test("a new anchor of billing begins a period that is paid for", arguments: PitfallTests.versions)
-    func newAnchor(_ version: StripeSimulator.Version) throws {
+    func newAnchor(version: StripeSimulator.Version) throws {
         let before = Self.active(.basic)
         let time = Self.start + 10 * day
         var after = before
@@ -145,12 +152,12 @@ struct RareFlowTests {
         let paid = Self.invoice(
             "in_2",
             reason: "subscription_update",
-            [
+            lines: [
                 .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
                 .init(.basic, from: time, to: time + 30 * day),
             ],
             at: time + 2,
-            version
+            in: version
         )
         for order in [[changed, paid], [paid, changed]] {
             let host = try Host(adapter(), [Self.began(before, version)] + order)
@@ -163,7 +170,7 @@ struct RareFlowTests {
         "a change of product that gives nothing back is one, also where its invoice comes first",
         arguments: PitfallTests.versions
     )
-    func changeWithoutProration(_ version: StripeSimulator.Version) throws {
+    func changeWithoutProration(version: StripeSimulator.Version) throws {
         let before = Self.active(.basic)
         let time = Self.start + 10 * day
         var after = before
@@ -171,7 +178,7 @@ struct RareFlowTests {
         (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
         let changed = Self.updated(after, from: before, at: time, version)
         let lines = [StripeInvoice.Line(.pro, from: time, to: time + 30 * day)]
-        let paid = Self.invoice("in_2", reason: "subscription_update", lines, at: time, version)
+        let paid = Self.invoice("in_2", reason: "subscription_update", lines: lines, at: time, in: version)
         for order in [[changed, paid], [paid, changed]] {
             let host = try Host(adapter(), [Self.began(before, version)] + order)
             #expect(host.kinds == ["started", "product_changed"])
@@ -182,7 +189,7 @@ struct RareFlowTests {
         "a change of rhythm gives the credits of the time that is over, also where its invoice comes first",
         arguments: PitfallTests.versions
     )
-    func rhythmByInvoice(_ version: StripeSimulator.Version) throws {
+    func rhythmByInvoice(version: StripeSimulator.Version) throws {
         let before = Self.active(.basic)
         let time = Self.start + 10 * day
         var after = before
@@ -192,12 +199,12 @@ struct RareFlowTests {
         let paid = Self.invoice(
             "in_2",
             reason: "subscription_update",
-            [
+            lines: [
                 .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
                 .init(.basicYear, from: time, to: time + 365 * day),
             ],
             at: time,
-            version
+            in: version
         )
         for order in [[changed, paid], [paid, changed], [paid, changed, paid]] {
             let host = try Host(adapter(), [Self.began(before, version)] + order)
@@ -211,7 +218,7 @@ struct RareFlowTests {
         arguments: PitfallTests.versions,
         [666, 0] as [Int64]
     )
-    func upgradeByInvoice(_ version: StripeSimulator.Version, _ unused: Int64) throws {
+    func upgradeByInvoice(version: StripeSimulator.Version, unused: Int64) throws {
         let before = Self.active(.basic)
         let time = Self.start + 10 * day
         var after = before
@@ -221,12 +228,12 @@ struct RareFlowTests {
         let paid = Self.invoice(
             "in_2",
             reason: "subscription_update",
-            [
+            lines: [
                 .init(.basic, amount: -unused, from: time, to: before.end, isProration: true),
                 .init(.pro, from: time, to: time + 30 * day),
             ],
             at: time,
-            version
+            in: version
         )
         for order in [[changed, paid], [paid, changed]] {
             let host = try Host(adapter(), [Self.began(before, version)] + order)
@@ -235,7 +242,7 @@ struct RareFlowTests {
     }
 
     @Test("a trial ended ahead of time whose charge succeeds at last is a conversion", arguments: PitfallTests.versions)
-    func lateConversion(_ version: StripeSimulator.Version) throws {
+    func lateConversion(version: StripeSimulator.Version) throws {
         var trial = Self.active(.basic)
         (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", trial.start, trial.end)
         let time = Self.start + 10 * day
@@ -250,16 +257,23 @@ struct RareFlowTests {
             [
                 Self.began(trial, version),
                 Self.updated(failed, from: trial, at: time + 1, version),
-                Self.invoice("in_2", "payment_failed", reason: "subscription_update", lines, at: time + 1, version),
+                Self.invoice(
+                    "in_2",
+                    "payment_failed",
+                    reason: "subscription_update",
+                    lines: lines,
+                    at: time + 1,
+                    in: version
+                ),
             ]
         )
-        try host.take(Self.invoice("in_2", reason: "subscription_update", lines, at: time + day, version))
+        try host.take(Self.invoice("in_2", reason: "subscription_update", lines: lines, at: time + day, in: version))
         try host.take(Self.updated(active, from: failed, at: time + day, version))
         #expect(host.kinds == ["started", "billing_issue", "renewed"])
     }
 
     @Test("a trial that is given to a subscriber is no period that was paid for", arguments: PitfallTests.versions)
-    func givenTrial(_ version: StripeSimulator.Version) throws {
+    func givenTrial(version: StripeSimulator.Version) throws {
         let before = Self.active(.basic)
         let time = Self.start + 10 * day
         var trial = before
@@ -273,12 +287,12 @@ struct RareFlowTests {
                 Self.invoice(
                     "in_2",
                     reason: "subscription_update",
-                    [
+                    lines: [
                         .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
                         .init(.basic, amount: 0, from: time, to: time + 40 * day),
                     ],
                     at: time,
-                    version
+                    in: version
                 ),
             ]
         )
@@ -294,10 +308,10 @@ struct RareFlowTests {
         invoice(
             period.latestInvoice ?? "",
             reason: "subscription_cycle",
-            [.init(.basic, from: period.start, to: period.end)],
+            lines: [.init(.basic, from: period.start, to: period.end)],
             at: time,
             lookBackFrom: period.start - 30 * day,
-            version
+            in: version
         )
     }
 
@@ -305,7 +319,7 @@ struct RareFlowTests {
         "who pays by invoice, each within days that reach into the next month, gets what was paid for",
         arguments: PitfallTests.versions
     )
-    func daysUntilDue(_ version: StripeSimulator.Version) throws {
+    func daysUntilDue(version: StripeSimulator.Version) throws {
         let first = Self.active(.basic)
         let second = Self.next(first, invoice: "in_2")
         let third = Self.next(second, invoice: "in_3")
@@ -320,7 +334,7 @@ struct RareFlowTests {
     }
 
     @Test("a month that is upgraded before its invoice is paid pays out all the same", arguments: PitfallTests.versions)
-    func upgradedUnpaid(_ version: StripeSimulator.Version) throws {
+    func upgradedUnpaid(version: StripeSimulator.Version) throws {
         let first = Self.active(.basic)
         let second = Self.next(first, invoice: "in_2")
         var upgraded = second
@@ -337,7 +351,7 @@ struct RareFlowTests {
 
     /// A trial is how Stripe's merchants put off a renewal.
     @Test("a month that is prolonged before its invoice is paid pays out in full", arguments: PitfallTests.versions)
-    func prolongedUnpaid(_ version: StripeSimulator.Version) throws {
+    func prolongedUnpaid(version: StripeSimulator.Version) throws {
         let first = Self.active(.basic)
         let second = Self.next(first, invoice: "in_2")
         let time = second.start + 10 * day
@@ -356,7 +370,7 @@ struct RareFlowTests {
     }
 
     @Test("a paid invoice is news, also after its twin", arguments: PitfallTests.versions)
-    func twinFirst(_ version: StripeSimulator.Version) throws {
+    func twinFirst(version: StripeSimulator.Version) throws {
         let first = Self.active(.basic)
         let second = Self.next(first, invoice: "in_2")
         let time = second.start + 3600
@@ -387,7 +401,7 @@ struct RareFlowTests {
 
     // MARK: Two rhythms
 
-    private static func item(_ product: String, _ from: Int64, _ to: Int64) -> JSONText {
+    private static func item(_ product: String, from: Int64, to: Int64) -> JSONText {
         [
             "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,
             "current_period_start": .integer(from), "current_period_end": .integer(to),
@@ -407,7 +421,7 @@ struct RareFlowTests {
         _ items: [JSONText],
         previous: [JSONText]? = nil,
         at time: Int64,
-        _ invoice: String
+        invoice: String
     ) -> Taken {
         let object: JSONText = [
             "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": "active",
@@ -426,27 +440,33 @@ struct RareFlowTests {
         return (event.bytes, time)
     }
 
-    private static let year = item("plan", start, start + 365 * day)
+    private static let year = item("plan", from: start, to: start + 365 * day)
     private static let months = [
-        item("seats", start, start + 30 * day), item("seats", start + 30 * day, start + 60 * day),
+        item("seats", from: start, to: start + 30 * day), item("seats", from: start + 30 * day, to: start + 60 * day),
     ]
     private static let seats = StripePrice("price_seats", product: "seats", amount: 1000)
 
     private static let month: [Taken] = [
-        subscription("updated", [year, months[1]], previous: [year, months[0]], at: start + 30 * day + 5, "in_2"),
+        subscription(
+            "updated",
+            [year, months[1]],
+            previous: [year, months[0]],
+            at: start + 30 * day + 5,
+            invoice: "in_2"
+        ),
         invoice(
             "in_2",
             reason: "subscription_cycle",
-            [.init(seats, from: start + 30 * day, to: start + 60 * day)],
+            lines: [.init(seats, from: start + 30 * day, to: start + 60 * day)],
             at: start + 30 * day + 3600,
             lookBackFrom: start,
-            .endive
+            in: .endive
         ),
     ]
 
     @Test("another month of an item beside a yearly plan renews, and changes no product")
     func monthBesideYear() throws {
-        let first = Self.subscription("created", [Self.year, Self.months[0]], at: Self.start, "in_1")
+        let first = Self.subscription("created", [Self.year, Self.months[0]], at: Self.start, invoice: "in_1")
         for order in [Self.month, Self.month.reversed()] {
             let host = try Host(adapter(), [first] + order)
             #expect(host.kinds == ["started", "renewed"])
@@ -461,9 +481,9 @@ struct RareFlowTests {
             [Self.months[1]],
             previous: [Self.year, Self.months[1]],
             at: Self.start + 40 * day,
-            "in_2"
+            invoice: "in_2"
         )
-        let first = Self.subscription("created", [Self.year, Self.months[0]], at: Self.start, "in_1")
+        let first = Self.subscription("created", [Self.year, Self.months[0]], at: Self.start, invoice: "in_1")
         let host = try Host(adapter(), [first] + Self.month + [gone])
         #expect(host.acts.last?.kind == .productChanged)
         #expect(host.acts.last?.occurredAt == date(Self.start + 40 * day))
@@ -472,11 +492,23 @@ struct RareFlowTests {
     @Test("an item that is added in the rhythm of the others takes no credits away")
     func addedItem() throws {
         // First by name, and cheaper: what the subscription is for stays the main product.
-        let plan = Self.item("seats", Self.start, Self.start + 30 * day)
-        let more = Self.item("extra", Self.start, Self.start + 30 * day)
-        let first = Self.subscription("created", [plan], at: Self.start, "in_1")
-        let added = Self.subscription("updated", [plan, more], previous: [plan], at: Self.start + 10 * day, "in_2")
-        let gone = Self.subscription("updated", [plan], previous: [plan, more], at: Self.start + 20 * day, "in_3")
+        let plan = Self.item("seats", from: Self.start, to: Self.start + 30 * day)
+        let more = Self.item("extra", from: Self.start, to: Self.start + 30 * day)
+        let first = Self.subscription("created", [plan], at: Self.start, invoice: "in_1")
+        let added = Self.subscription(
+            "updated",
+            [plan, more],
+            previous: [plan],
+            at: Self.start + 10 * day,
+            invoice: "in_2"
+        )
+        let gone = Self.subscription(
+            "updated",
+            [plan],
+            previous: [plan, more],
+            at: Self.start + 20 * day,
+            invoice: "in_3"
+        )
         let host = try Host(adapter(), [first, added, gone])
         #expect(host.kinds == ["started", "product_changed", "product_changed"])
     }
@@ -487,28 +519,30 @@ struct RareFlowTests {
         arguments: ["extra", "zone"],
         [true, false]
     )
-    func addedUnpaid(_ product: String, _ isAdded: Bool) throws {
+    func addedUnpaid(product: String, isAdded: Bool) throws {
         let next = Self.start + 30 * day
         let other = StripePrice("price_" + product, product: product, amount: 100)
-        func month(_ product: String, _ start: Int64) -> JSONText { Self.item(product, start, start + 30 * day) }
+        func month(_ product: String, _ start: Int64) -> JSONText {
+            Self.item(product, from: start, to: start + 30 * day)
+        }
         let (plan, more) = (month("seats", next), month(product, next))
         let (few, many) = ([plan], [plan, more])
         let (now, then) = isAdded ? (few, many) : (many, few)
         let old = isAdded ? ["seats"] : ["seats", product]
         let before = old.map { month($0, Self.start) }
-        let first = Self.subscription("created", before, at: Self.start, "in_1")
-        let rolled = Self.subscription("updated", now, previous: before, at: next + 5, "in_2")
-        let changed = Self.subscription("updated", then, previous: now, at: next + 600, "in_3")
+        let first = Self.subscription("created", before, at: Self.start, invoice: "in_1")
+        let rolled = Self.subscription("updated", now, previous: before, at: next + 5, invoice: "in_2")
+        let changed = Self.subscription("updated", then, previous: now, at: next + 600, invoice: "in_3")
         let lines = (isAdded ? [Self.seats] : [Self.seats, other]).map {
             StripeInvoice.Line($0, from: next, to: next + 30 * day)
         }
         let paid = Self.invoice(
             "in_2",
             reason: "subscription_cycle",
-            lines,
+            lines: lines,
             at: next + 3600,
             lookBackFrom: Self.start,
-            .endive
+            in: .endive
         )
         let host = try Host(adapter(), [first, rolled, changed, paid])
         #expect(host.kinds == ["started", "product_changed", "renewed"])
@@ -523,15 +557,21 @@ struct RareFlowTests {
     @Test("an item that is added in a rhythm of its own pays out beside what is there")
     func addedMonth() throws {
         let time = Self.start + 40 * day
-        let month = Self.item("seats", time, time + 30 * day)
-        let first = Self.subscription("created", [Self.year], at: Self.start, "in_1")
-        let added = Self.subscription("updated", [Self.year, month], previous: [Self.year], at: time + 1, "in_2")
+        let month = Self.item("seats", from: time, to: time + 30 * day)
+        let first = Self.subscription("created", [Self.year], at: Self.start, invoice: "in_1")
+        let added = Self.subscription(
+            "updated",
+            [Self.year, month],
+            previous: [Self.year],
+            at: time + 1,
+            invoice: "in_2"
+        )
         let paid = Self.invoice(
             "in_2",
             reason: "subscription_update",
-            [.init(Self.seats, from: time, to: time + 30 * day)],
+            lines: [.init(Self.seats, from: time, to: time + 30 * day)],
             at: time + 2,
-            .endive
+            in: .endive
         )
         let host = try Host(adapter(), [first, added, paid])
         #expect(host.kinds == ["started", "product_changed"])
@@ -566,7 +606,7 @@ struct RareFlowTests {
         "a failed payment that was made good before we asked is no trouble any more",
         arguments: ["paid", "void", "uncollectible", "open"]
     )
-    func settledMeanwhile(_ status: String) async throws {
+    func settledMeanwhile(status: String) async throws {
         let transport = StubTransport()
         var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_secret"))
         lookup.clock = TestClock()
@@ -612,7 +652,7 @@ struct RareFlowTests {
             ],
             created: time
         )
-        func take(_ type: String, _ related: (String, String, String), _ object: JSONMembers) async throws
+        func take(_ type: String, _ related: (String, String, String), object: JSONMembers) async throws
             -> Normalization
         {
             let transport = StubTransport()
@@ -633,11 +673,11 @@ struct RareFlowTests {
             await take(
                 "customer.subscription.item_price_changed",
                 ("subscription", "sub_1", "/v1/subscriptions/sub_1"),
-                after.object(.endive)
+                object: after.object(.endive)
             )
         )
         try host.take(
-            await take("invoice.paid", ("invoice", "in_2", "/v1/invoices/in_2"), invoice.object(.endive))
+            await take("invoice.paid", ("invoice", "in_2", "/v1/invoices/in_2"), object: invoice.object(.endive))
         )
         #expect(host.kinds == ["started", "product_changed"])
         #expect(host.state.access(at: date(time + 300 * day)).isGranted)

@@ -103,14 +103,14 @@ struct SameSecondTests {
                 previous: previous,
                 at: time,
                 id: "evt_s\(number)",
-                version
+                in: version
             )
             deliveries.append((body, time))
         }
         if let type = act.invoice {
             let time = Self.act + Int64(act.steps.count) * apart * (type == "paid" ? 1 : 0)
             let line = StripeInvoice.Line(.basic, from: subscription.start, to: subscription.end)
-            deliveries.append(RareFlowTests.invoice("in_2", type, [line], at: time, version))
+            deliveries.append(RareFlowTests.invoice("in_2", type, lines: [line], at: time, in: version))
         }
         return ([RareFlowTests.began(first, version), rolled], deliveries)
     }
@@ -120,7 +120,7 @@ struct SameSecondTests {
     }
 
     @Test("come to what the same events come to that are seconds apart", arguments: acts, versions)
-    func sameAsApart(_ act: Act, _ version: StripeSimulator.Version) throws {
+    func sameAsApart(act: Act, version: StripeSimulator.Version) throws {
         let adapter = try Self.policed(for: act)
         func state(_ deliveries: [RareFlowTests.Taken]) throws -> SubscriptionState {
             try ItemTests.state(deliveries, adapter)
@@ -148,7 +148,7 @@ struct SameSecondTests {
     }
 
     @Test("of which the last that is applied agrees with the state, in any order", arguments: versions)
-    func lastApplied(_ version: StripeSimulator.Version) throws {
+    func lastApplied(version: StripeSimulator.Version) throws {
         let act = try #require(Self.acts.first { $0.name == "canceled and not" })
         let (earlier, steps) = Self.deliveries(act, version, apart: 0)
         for order in RareFlowTests.permutations(earlier + steps) {

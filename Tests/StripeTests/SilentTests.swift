@@ -18,7 +18,7 @@ struct SilentTests {
             ("paused", "active"), ("resumed", "paused"), ("resumed", "canceled"), ("deleted", "active"),
         ]
     )
-    func stale(_ type: String, _ status: String) async throws {
+    func stale(type: String, status: String) async throws {
         let transport = StubTransport()
         var subscription = StripeSubscription(status: status, from: created, to: created + 30 * day)
         subscription.startDate = created
@@ -36,13 +36,13 @@ struct SilentTests {
     }
 
     @Test("a refund that succeeds is no reversal if its charge reports it", arguments: ["pending", "succeeded"])
-    func refundUpdated(_ status: String) throws {
+    func refundUpdated(status: String) throws {
         for version in [StripeSimulator.Version.v2020, .endive] {
             let events = try OneFactTests.events(
                 "charge.refund.updated",
                 OneFactTests.refund(status),
                 previous: ["status": "requires_action"],
-                adapter(),
+                by: adapter(),
                 in: version
             )
             #expect(events == [])
@@ -58,21 +58,21 @@ struct SilentTests {
                 "id": "cs_1", "object": "checkout.session", "customer": "cus_1", "mode": "subscription",
                 "payment_status": "unpaid", "status": "complete", "subscription": "sub_1",
             ]
-            #expect(try OneFactTests.events(type, session, adapter()).map(\.kind) == kinds)
+            #expect(try OneFactTests.events(type, session, by: adapter()).map(\.kind) == kinds)
         }
     }
 
     @Test("a schedule that is over arranges nothing", arguments: ["canceled", "completed", "released"])
-    func endedSchedule(_ status: String) throws {
-        func phase(_ price: String, _ product: String, _ start: Int64, _ end: Int64) -> JSONText {
+    func endedSchedule(status: String) throws {
+        func phase(_ price: String, _ product: String, from start: Int64, to end: Int64) -> JSONText {
             [
                 "start_date": .integer(start), "end_date": .integer(end),
                 "items": [["price": ["id": .string(price), "product": .string(product)], "quantity": 1]],
             ]
         }
         let phases: JSONText = [
-            phase("price_pro_month", "prod_pro", created - 10 * day, created + 20 * day),
-            phase("price_basic_month", "prod_basic", created + 20 * day, created + 50 * day),
+            phase("price_pro_month", "prod_pro", from: created - 10 * day, to: created + 20 * day),
+            phase("price_basic_month", "prod_basic", from: created + 20 * day, to: created + 50 * day),
         ]
         func reported(_ status: String) throws -> [LifecycleEvent.Kind] {
             let schedule: JSONText = [
@@ -83,7 +83,7 @@ struct SilentTests {
                 "subscription_schedule.updated",
                 schedule,
                 previous: ["phases": []],
-                adapter()
+                by: adapter()
             ).map(\.kind)
         }
         #expect(try reported("active") == [.productChangeScheduled])

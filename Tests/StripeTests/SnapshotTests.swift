@@ -79,7 +79,7 @@ struct SnapshotTests {
     ]
 
     @Test("is over, be it that the event that said so is lost", arguments: members, versions)
-    func leftOut(_ member: Member, _ version: StripeSimulator.Version) throws {
+    func leftOut(member: Member, version: StripeSimulator.Version) throws {
         let adapter = try policed { $0.collectionPause = .pauses }
         let first = RareFlowTests.active(.basic)
         var with = first

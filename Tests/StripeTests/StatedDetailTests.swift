@@ -22,12 +22,12 @@ struct StatedDetailTests {
             ("closed", "charge_refunded", .refunded), ("closed", "of_tomorrow", .unknown),
         ]
     )
-    func dispute(_ type: String, _ status: String, stage: LifecycleEvent.Chargeback.Stage) throws {
+    func dispute(type: String, status: String, stage: LifecycleEvent.Chargeback.Stage) throws {
         let dispute: JSONText = [
             "id": "dp_1", "object": "dispute", "amount": 999, "charge": "ch_1", "currency": "usd",
             "payment_intent": "pi_1", "reason": "fraudulent", "status": .string(status),
         ]
-        let delivery = PaymentJoinTests.event("charge.dispute.\(type)", dispute, at: created, .endive)
+        let delivery = PaymentJoinTests.event("charge.dispute.\(type)", dispute, at: created, in: .endive)
         let events = try adapter().take(delivery.body, at: delivery.time).events
         guard case .chargeback(let detail)? = events.first?.event else {
             Issue.record("\(events.map(\.kind))")
@@ -93,7 +93,7 @@ struct StatedDetailTests {
         "a survey that is answered before the cancellation turns nothing off, and its answer is the cancellation's",
         arguments: [.acacia, .endive] as [StripeSimulator.Version]
     )
-    func survey(_ version: StripeSimulator.Version) throws {
+    func survey(version: StripeSimulator.Version) throws {
         let active = RareFlowTests.active(.basic)
         var answered = active
         answered.cancellationFeedback = "too_expensive"
@@ -140,7 +140,7 @@ struct StatedDetailTests {
         "an end is reported once, even before the beginning of its period",
         arguments: PaymentJoinTests.versions
     )
-    func endBeforeRoll(_ version: StripeSimulator.Version) throws {
+    func endBeforeRoll(version: StripeSimulator.Version) throws {
         let first = RareFlowTests.active(.basic)
         let second = RareFlowTests.next(first, invoice: "in_2")
         var ended = second
@@ -149,7 +149,7 @@ struct StatedDetailTests {
         let deliveries: [RareFlowTests.Taken] = [
             RareFlowTests.began(first, version),
             RareFlowTests.updated(second, from: first, at: second.start + 2, version),
-            (PitfallTests.body("deleted", ended, at: time, id: "evt_deleted", version), time),
+            (PitfallTests.body("deleted", ended, at: time, id: "evt_deleted", in: version), time),
         ]
         for order in RareFlowTests.permutations(deliveries) {
             let host = try RareFlowTests.Host(adapter(), order)
@@ -181,9 +181,15 @@ struct StatedDetailTests {
         "a sent invoice gives access before it is paid or after, as policy says",
         arguments: PaymentJoinTests.versions
     )
-    func sentInvoices(_ version: StripeSimulator.Version) throws {
+    func sentInvoices(version: StripeSimulator.Version) throws {
         let line = StripeInvoice.Line(.basic, from: created, to: created + 30 * day)
-        let paid = RareFlowTests.invoice("in_1", reason: "subscription_create", [line], at: created + 9 * day, version)
+        let paid = RareFlowTests.invoice(
+            "in_1",
+            reason: "subscription_create",
+            lines: [line],
+            at: created + 9 * day,
+            in: version
+        )
         for (policy, isGranted) in [
             (StripeAdapter.Policy.SentInvoiceAccess.keeps, true), (.waitsForPayment, false),
         ] {
@@ -200,7 +206,7 @@ struct StatedDetailTests {
 
     /// A wire transfer comes days after the beginning, and perhaps after the word that the invoice is overdue.
     @Test("the payment of a first invoice that was sent is news", arguments: PaymentJoinTests.versions)
-    func sentInvoicePaid(_ version: StripeSimulator.Version) throws {
+    func sentInvoicePaid(version: StripeSimulator.Version) throws {
         let line = StripeInvoice.Line(.basic, from: created, to: created + 30 * day)
         var invoice = StripeInvoice("in_1", reason: "subscription_create", lines: [line], created: created)
         (invoice.status, invoice.paidAt, invoice.collectionMethod) = ("paid", created + 9 * day, "send_invoice")
@@ -235,7 +241,7 @@ struct StatedDetailTests {
     // MARK: Pauses under a schedule
 
     @Test("collection that goes on ends its pause, also under a schedule", arguments: PaymentJoinTests.versions)
-    func pauseUnderSchedule(_ version: StripeSimulator.Version) throws {
+    func pauseUnderSchedule(version: StripeSimulator.Version) throws {
         let adapter = try policed { $0.collectionPause = .pauses }
         var active = RareFlowTests.active(.basic)
         active.schedule = "sub_sched_1"

@@ -62,7 +62,7 @@ struct StatedTermsTests {
     }
 
     @Test("a first month with a coupon is introductory, and the month after it the regular price", arguments: versions)
-    func coupon(_ version: StripeSimulator.Version) throws {
+    func coupon(version: StripeSimulator.Version) throws {
         let stated: JSONText = [["id": "di_1", "start": .integer(created), "coupon": ["duration": "once", "id": "c"]]]
         for discounts in [["di_1"], stated] as [JSONText] {
             for status in ["active", "incomplete"] {
@@ -99,7 +99,7 @@ struct StatedTermsTests {
             (10, nil, "repeating", [.regular, .promotional]), (0, nil, "forever", [.promotional, .promotional]),
         ] as [(Int64, Int64?, String, [PeriodPhase])]
     )
-    func stated(_ from: Int64, _ to: Int64?, duration: String, phases: [PeriodPhase]) throws {
+    func stated(from: Int64, to: Int64?, duration: String, phases: [PeriodPhase]) throws {
         var first = RareFlowTests.active(.basic)
         first.discounts = [
             [
@@ -121,7 +121,7 @@ struct StatedTermsTests {
         "a discount of another form costs the event nothing but its terms",
         arguments: ["7", "[7]", "[{\"start\":\"soon\"}]"]
     )
-    func malformed(_ discounts: String) throws {
+    func malformed(discounts: String) throws {
         var first = RareFlowTests.active(.basic)
         first.discounts = .raw(discounts)
         let delivery = RareFlowTests.began(first, .endive)
@@ -134,7 +134,7 @@ struct StatedTermsTests {
     // MARK: Where, and for how much
 
     @Test("an event has the country that the customer is taxed in", arguments: versions)
-    func country(_ version: StripeSimulator.Version) throws {
+    func country(version: StripeSimulator.Version) throws {
         let first = RareFlowTests.active(.basic)
         for (stated, country) in [("DE", "DE"), ("Germany", nil)] {
             let delivery = Self.paid("in_1", reason: "subscription_create", for: first, country: stated, version)
@@ -147,17 +147,17 @@ struct StatedTermsTests {
             "customer_details": ["address": ["country": "FR"]], "mode": "payment", "payment_intent": "pi_1",
             "payment_status": "paid", "status": "complete",
         ]
-        #expect(try OneFactTests.events("checkout.session.completed", session, adapter()).map(\.country) == ["FR"])
+        #expect(try OneFactTests.events("checkout.session.completed", session, by: adapter()).map(\.country) == ["FR"])
     }
 
     @Test("the money of a change in the middle of a period is in an event, line by line", arguments: versions)
-    func proration(_ version: StripeSimulator.Version) throws {
+    func proration(version: StripeSimulator.Version) throws {
         let (from, to) = (created + 10 * day, created + 30 * day)
         let lines = [
             StripeInvoice.Line(.basic, amount: -666, from: from, to: to, isProration: true),
             StripeInvoice.Line(.pro, amount: 1333, from: from, to: to, isProration: true),
         ]
-        let delivery = RareFlowTests.invoice("in_9", reason: "subscription_update", lines, at: from, version)
+        let delivery = RareFlowTests.invoice("in_9", reason: "subscription_update", lines: lines, at: from, in: version)
         let events = try adapter().take(delivery.body, at: delivery.time).events
         let facts = ["invoice": "in_9", "billing_reason": "subscription_update"]
         #expect(events.map(\.event) == [.notice(.init(.invoicePaid, facts: facts))])
@@ -177,7 +177,7 @@ struct StatedTermsTests {
         "a schedule that lets go of its subscription takes its end and its pause with it",
         arguments: ["cancel", "release"]
     )
-    func released(_ behavior: String) throws {
+    func released(behavior: String) throws {
         let phase: JSONText = [
             "start_date": .integer(created), "end_date": .integer(created + 90 * day),
             "items": [["price": ["id": "price_basic_month", "product": "prod_basic"], "quantity": 1]],
@@ -190,7 +190,7 @@ struct StatedTermsTests {
                 "released_subscription": status == "released" ? "sub_1" : nil, "status": .string(status),
                 "subscription": status == "released" ? nil : "sub_1",
             ]
-            return PaymentJoinTests.event("subscription_schedule.\(type)", schedule, at: time, .endive)
+            return PaymentJoinTests.event("subscription_schedule.\(type)", schedule, at: time, in: .endive)
         }
         let deliveries = [
             RareFlowTests.began(RareFlowTests.active(.basic), .endive),

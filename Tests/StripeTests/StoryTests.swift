@@ -36,7 +36,7 @@ struct StoryTests {
     }
 
     @Test("reports each fact once", arguments: versions)
-    func facts(_ version: StripeSimulator.Version) throws {
+    func facts(version: StripeSimulator.Version) throws {
         var seen: Set<EventID> = []
         let events = try Self.results(version).flatMap(\.events).filter { seen.insert($0.id).inserted }
         #expect(
@@ -48,7 +48,7 @@ struct StoryTests {
     }
 
     @Test("renews once for each paid period, never for a roll or a twin", arguments: versions)
-    func renewals(_ version: StripeSimulator.Version) throws {
+    func renewals(version: StripeSimulator.Version) throws {
         let renewals = try Self.results(version).flatMap(\.events).filter { $0.kind == .renewed }
         #expect(renewals.count == 4)
         #expect(Set(renewals.map(\.id)).count == 4)
@@ -57,7 +57,7 @@ struct StoryTests {
     }
 
     @Test("is the same in every API version", arguments: versions)
-    func versionsAgree(_ version: StripeSimulator.Version) throws {
+    func versionsAgree(version: StripeSimulator.Version) throws {
         func plain(_ events: [NormalizedEvent]) -> [NormalizedEvent] {
             events.map {
                 var event = $0
@@ -87,7 +87,7 @@ struct StoryTests {
     }
 
     @Test("gives one state in any order, however often", arguments: versions)
-    func anyOrder(_ version: StripeSimulator.Version) throws {
+    func anyOrder(version: StripeSimulator.Version) throws {
         let statements = try Self.results(version).flatMap(\.statements)
         let expected = try Self.state(statements)
         #expect(try Self.state(statements.reversed()) == expected)
@@ -99,7 +99,7 @@ struct StoryTests {
     }
 
     @Test("gives access from the trial to the end, without a gap", arguments: versions)
-    func access(_ version: StripeSimulator.Version) throws {
+    func access(version: StripeSimulator.Version) throws {
         let state = try Self.state(try Self.results(version).flatMap(\.statements))
         let begin = try Self.time(of: "customer.subscription.created")
         let end = try Self.time(of: "customer.subscription.deleted")
@@ -131,7 +131,7 @@ struct StoryTests {
     }
 
     @Test("is news at each step, and none the second time", arguments: versions)
-    func dispositions(_ version: StripeSimulator.Version) throws {
+    func dispositions(version: StripeSimulator.Version) throws {
         var state = SubscriptionState(try Self.lineage())
         var news: [String] = []
         for result in try Self.results(version) {
@@ -153,7 +153,7 @@ struct StoryTests {
     }
 
     @Test("suspends a failed renewal where policy says so, and recovers", arguments: versions)
-    func suspended(_ version: StripeSimulator.Version) throws {
+    func suspended(version: StripeSimulator.Version) throws {
         let simulator = simulator(version)
         let adapter = try policed { $0.pastDue = .suspends }
         let failed = try Self.failedPeriodStart()

@@ -38,7 +38,7 @@ struct TestClockTests {
     static func paid(
         _ id: String,
         _ price: StripePrice,
-        _ subscription: StripeSubscription,
+        for subscription: StripeSubscription,
         at time: Int64
     ) -> Flow.Taken {
         var invoice = StripeInvoice(
@@ -53,7 +53,7 @@ struct TestClockTests {
     }
 
     @Test("a period that the clock has reached has begun", arguments: clocks)
-    func begun(_ clock: Int64) throws {
+    func begun(clock: Int64) throws {
         let first = Self.active(clock)
         let second = Flow.next(first, invoice: "in_2")
         let adapter = try adapter()
@@ -61,7 +61,7 @@ struct TestClockTests {
         var appliedEvents: [AppliedEvent] = []
         for delivery in [
             Self.began(first, at: created), Self.updated(second, from: first, at: created + 20),
-            Self.paid("in_2", .basic, second, at: created + 21),
+            Self.paid("in_2", .basic, for: second, at: created + 21),
         ] {
             let result = try adapter.take(delivery.body, at: delivery.time)
             if let statement = result.noChange?.statement { state.apply(statement) }
@@ -73,7 +73,7 @@ struct TestClockTests {
     }
 
     @Test("a collection that goes on within a period is no beginning of it", arguments: clocks)
-    func collection(_ clock: Int64) throws {
+    func collection(clock: Int64) throws {
         let subscription = Self.active(clock)
         var paused = subscription
         paused.collectionPause = ["behavior": "void", "resumes_at": nil]
@@ -88,7 +88,7 @@ struct TestClockTests {
     }
 
     @Test("a resumption that begins a period is one fact with its payment", arguments: clocks)
-    func resumption(_ clock: Int64) throws {
+    func resumption(clock: Int64) throws {
         let first = Self.active(clock - 30 * day)
         var paused = first
         paused.status = "paused"
@@ -100,7 +100,7 @@ struct TestClockTests {
         try host.take(Self.began(first, at: created - 60))
         try host.take((PitfallTests.body("paused", paused, at: created - 40, id: "evt_p"), created - 40))
         try host.take((PitfallTests.body("resumed", resumed, at: created, id: "evt_r"), created))
-        try host.take(Self.paid("in_2", .basic, resumed, at: created + 1))
+        try host.take(Self.paid("in_2", .basic, for: resumed, at: created + 1))
         #expect(host.kinds == ["started", "paused", "renewed"])
     }
 
@@ -127,7 +127,7 @@ struct TestClockTests {
     }
 
     @Test("credits end with a period that is not paid for", arguments: clocks)
-    func unpaid(_ clock: Int64) throws {
+    func unpaid(clock: Int64) throws {
         let first = Self.active(clock)
         let second = Flow.next(first, invoice: "in_2")
         var (overdue, unpaid) = (second, second)
@@ -142,7 +142,7 @@ struct TestClockTests {
     }
 
     @Test("money of the period that the clock has reached is that of the current period", arguments: [0, 400 * day])
-    func moneyBack(_ clock: Int64) async throws {
+    func moneyBack(clock: Int64) async throws {
         let first = Self.active(clock - 30 * day)
         let second = Flow.next(first, invoice: "in_9")
         var invoice = StripeInvoice(
@@ -185,7 +185,7 @@ struct TestClockTests {
     }
 
     @Test("the end of a trial is announced", arguments: clocks)
-    func trial(_ clock: Int64) throws {
+    func trial(clock: Int64) throws {
         let trial = Self.active(clock) { ($0.status, $0.trialStart, $0.trialEnd) = ("trialing", $0.start, $0.end) }
         let body = PitfallTests.body("trial_will_end", trial)
         #expect(try adapter().take(body).kinds == ["notice"])
@@ -194,10 +194,11 @@ struct TestClockTests {
     }
 
     @Test("a change that a schedule arranges is reported", arguments: clocks)
-    func arranged(_ clock: Int64) throws {
+    func arranged(clock: Int64) throws {
         let change = created + 20 * day + clock
         let phases = [
-            Self.phase(.pro, change - 30 * day, change), Self.phase(.basic, change, change + 30 * day),
+            Self.phase(.pro, from: change - 30 * day, to: change),
+            Self.phase(.basic, from: change, to: change + 30 * day),
         ]
         let body = simulator().event(
             "subscription_schedule.updated",
@@ -213,7 +214,7 @@ struct TestClockTests {
         #expect(try adapter().take(body).kinds == ["product_change_scheduled"])
     }
 
-    static func phase(_ price: StripePrice, _ from: Int64, _ to: Int64) -> JSONText {
+    static func phase(_ price: StripePrice, from: Int64, to: Int64) -> JSONText {
         [
             "start_date": .integer(from), "end_date": .integer(to),
             "items": [["price": .string(price.id), "quantity": 1]],
@@ -221,7 +222,7 @@ struct TestClockTests {
     }
 
     @Test("a schedule that lets go after its change has come takes nothing back", arguments: clocks)
-    func schedule(_ clock: Int64) throws {
+    func schedule(clock: Int64) throws {
         let change = created - 10 * day + clock
         let body = simulator().event(
             "subscription_schedule.released",
@@ -232,7 +233,8 @@ struct TestClockTests {
                 "subscription": nil, "released_subscription": "sub_1", "released_at": .integer(change + 30 * day),
                 "current_phase": nil, "end_behavior": "release", "test_clock": "clock_1",
                 "phases": [
-                    Self.phase(.pro, change - 30 * day, change), Self.phase(.basic, change, change + 30 * day),
+                    Self.phase(.pro, from: change - 30 * day, to: change),
+                    Self.phase(.basic, from: change, to: change + 30 * day),
                 ],
             ]
         ).bytes

@@ -27,12 +27,12 @@ struct WordingTests {
                 RareFlowTests.began(first, version),
                 RareFlowTests.updated(given, from: first, at: created + 5 * day, version),
             ],
-            RareFlowTests.invoice("in_2", "paid", [line], at: given.end + 3600, version)
+            RareFlowTests.invoice("in_2", "paid", lines: [line], at: given.end + 3600, in: version)
         )
     }
 
     @Test("time that a payer is given is no trial, and the renewal after it converts none", arguments: versions)
-    func givenTime(_ version: StripeSimulator.Version) throws {
+    func givenTime(version: StripeSimulator.Version) throws {
         let (given, renewal) = extended(version)
         var ledger = AccountLedger()
         let events = try applied(given, &ledger)

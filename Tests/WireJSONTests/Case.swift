@@ -35,7 +35,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
         self.reason = reason
     }
 
-    init(_ reason: JSONError.Reason, _ name: String, _ text: String) {
+    init(_ reason: JSONError.Reason, _ name: String, text: String) {
         self.init(reason, Case(name, text))
     }
 }

@@ -24,7 +24,7 @@ import WireJSON
         arguments: [2, 3, 6, 7, 64, 120, 121, 1_000, 10_000],
         [0, 1, 2]
     )
-    func findsOneAmongMany(_ count: Int, _ spelling: Int) {
+    func findsOneAmongMany(count: Int, spelling: Int) {
         let name = Self.spellings[spelling]
         #expect(refusal(object(count, repeating: nil, at: 0, name: name)) == nil)
         for (first, second) in [(0, count - 1), (0, 1), (count - 2, count - 1), (count / 2 - 1, count - 1)] {
@@ -34,7 +34,7 @@ import WireJSON
     }
 
     /// Their last eight octets and lengths make up for one another.
-    @Test(arguments: [0, 10, 200]) func oneFingerprintTwoNames(_ others: Int) throws {
+    @Test(arguments: [0, 10, 200]) func oneFingerprintTwoNames(others: Int) throws {
         let names = ["xxxxxxxxbaaaaaaa", "xxxxxxxxbaaaaaaaa"] + (0..<others).map { "other\($0)" }
         let text = "{" + names.map { "\"\($0)\":\($0.utf8.count)" }.joined(separator: ",") + "}"
         let object = try parse(text).object()
@@ -63,7 +63,7 @@ import WireJSON
 
     /// The costliest names for the comparison: long, alike for most of their length, with one fingerprint.
     @Test(.timeLimit(.minutes(5)), arguments: [6, 7, 120, 121, 500])
-    func longNamesThatAreAlike(_ count: Int) {
+    func longNamesThatAreAlike(count: Int) {
         let filler = String(repeating: "x", count: 1_000_000 / count / 2 - 20)
         let bytes = object(count, repeating: nil, at: 0) { filler + "\(1_000 + $0)" + filler }
         #expect(refusal(bytes) == nil)
@@ -83,7 +83,7 @@ import WireJSON
 
     /// The caller of an endpoint chooses the names, before anything is proven.
     @Test(arguments: [6, 7, 120, 121], ["", "\\u0078"])
-    func namesOfOneFingerprintCostLittleMoreThanOthers(_ count: Int, _ escape: String) {
+    func namesOfOneFingerprintCostLittleMoreThanOthers(count: Int, escape: String) {
         let filler = String(repeating: "x", count: 1_000_000 / count - 40)
         let alike = object(count, repeating: nil, at: 0) { "\(escape)\(filler)\(1_000 + $0)xxxxxxxx" }
         let different = object(count, repeating: nil, at: 0) { "\(1_000 + $0)\(escape)\(filler)xxxxxxxx" }

@@ -11,7 +11,7 @@ import WireJSON
         "1 Zq7#x9",
         #""Zq7#x9"#, "[1Zq7#x9]", "[-Zq7#x9]", "nuZq7#x9", "\"Zq7#x9\u{1}\"", #"{"Zq7#x9":[[["Zq7#x9"}"#,
     ])
-    func refusalsCarryNoContent(_ text: String) throws {
+    func refusalsCarryNoContent(text: String) throws {
         let error = try #require(refusal(text))
         #expect(error.path.isEmpty)
         for output in ["\(error)", error.description, String(reflecting: error)] {
@@ -65,7 +65,7 @@ import WireJSON
         ("", 0), ("  ", 2), ("[1,]", 3), ("[1 2]", 3), ("{} x", 3), (#"["\q"]"#, 2), (#"["ab\ud800"]"#, 4), ("[01]", 2),
         ("[-x]", 2), ("[\"a\u{1}\"]", 3), ("tru", 3), ("trux", 3),
     ])
-    func offsetsPointAtTheFault(_ text: String, _ offset: Int) {
+    func offsetsPointAtTheFault(text: String, offset: Int) {
         #expect(refusal(text)?.offset == offset)
     }
 }

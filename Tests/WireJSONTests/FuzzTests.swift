@@ -57,7 +57,7 @@ import WireJSON
     }
 
     @Test(arguments: 0..<16)
-    func everyOctetReplacedByEveryOther(_ part: Int) throws {
+    func everyOctetReplacedByEveryOther(part: Int) throws {
         for position in stride(from: part, to: Self.seed.count, by: 16) {
             var bytes = Self.seed
             for octet in UInt8.min...UInt8.max {
@@ -80,7 +80,7 @@ import WireJSON
 
     /// From an alphabet in which random text is often nearly JSON.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func randomTokens(_ seed: UInt64) throws {
+    func randomTokens(seed: UInt64) throws {
         let tokens = [
             "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "\"\\u0061\"", "0", "-1", "1e2", "2.5", "true", "null", " ",
             "\n",
@@ -95,7 +95,7 @@ import WireJSON
 
     /// Lines that begin as the last one did, and lines that do not, some with what looks like white space and is none.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func randomLines(_ seed: UInt64) throws {
+    func randomLines(seed: UInt64) throws {
         let tokens = [
             "{", "\"a\":[", "1", ",", "{}", ",", "[", "\"b\"", "]", "]", ",", "\"c\":{", "\"d\":null", "}", "}",
         ]
@@ -119,7 +119,7 @@ import WireJSON
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func randomOctets(_ seed: UInt64) throws {
+    func randomOctets(seed: UInt64) throws {
         var generator = SplitMix(seed)
         for _ in 0..<1_000 {
             let count = Int.random(in: 0...64, using: &generator)
@@ -129,7 +129,7 @@ import WireJSON
 
     /// Several changes at once to a sound document.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func mutations(_ seed: UInt64) throws {
+    func mutations(seed: UInt64) throws {
         let pieces = acceptedDocuments.filter { $0.bytes.count < 80 }.map(\.bytes)
         var generator = SplitMix(seed)
         for _ in 0..<500 {

@@ -5,20 +5,20 @@ import WireJSON
 
 @Suite struct GrammarTests {
     @Test(arguments: refusedDocuments)
-    func refuses(_ refused: Refusal) {
+    func refuses(refused: Refusal) {
         #expect(refusal(refused.document.bytes)?.reason == refused.reason)
         #expect(!ReferenceGrammar.accepts(refused.document.bytes))
     }
 
     /// The member is never read, and the document is refused for it all the same.
     @Test(arguments: refusedDocuments.filter { $0.reason != .byteOrderMark && $0.reason != .unexpectedEnd })
-    func refusesInAMemberNobodyReads(_ refused: Refusal) {
+    func refusesInAMemberNobodyReads(refused: Refusal) {
         let bytes = Array(#"{"unread":"#.utf8) + refused.document.bytes + Array(#","id":1}"#.utf8)
         #expect(refusal(bytes) != nil)
     }
 
     @Test(arguments: acceptedDocuments)
-    func accepts(_ accepted: Case) throws {
+    func accepts(accepted: Case) throws {
         #expect(refusal(accepted.bytes) == nil)
         #expect(ReferenceGrammar.accepts(accepted.bytes))
         let root = try parse(accepted.bytes)
@@ -36,7 +36,7 @@ import WireJSON
     /// A second opinion on what strings, names and nesting mean. Numbers are left out, since `Decodable` rounds them, and
     /// names that are canonically equivalent, since it takes them for one.
     @Test(arguments: acceptedDocuments.filter { !$0.name.contains("canonically equivalent") })
-    func agreesWithTheDecoderOfThePlatform(_ accepted: Case) throws {
+    func agreesWithTheDecoderOfThePlatform(accepted: Case) throws {
         let theirs = try JSONDecoder().decode(DecodedTree.self, from: Data(accepted.bytes))
         #expect(try theirs.tree == Tree(parse(accepted.bytes)).withoutNumbers)
     }
@@ -45,7 +45,7 @@ import WireJSON
         #"{"id":"evt_1","n":[1,-2.5e3,0.1,{"a\u0062":"\ud83d\ude00é\n"}],"t":true,"f":false,"z":null,"":{}}"#,
         "[[],{},\"\u{10FFFF}\", 0 ]",
     ])
-    func refusesEveryBeginningOfADocument(_ text: String) {
+    func refusesEveryBeginningOfADocument(text: String) {
         let bytes = Array(text.utf8)
         #expect(refusal(bytes) == nil)
         for length in 0..<bytes.count {

@@ -2,15 +2,15 @@ import Testing
 import WireJSON
 
 @Suite struct LimitTests {
-    private func nested(_ open: String, _ close: String, _ depth: Int) -> [UInt8] {
+    private func nested(_ open: String, _ close: String, depth: Int) -> [UInt8] {
         Array(String(repeating: open, count: depth).utf8) + Array(String(repeating: close, count: depth).utf8)
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [65, 100, 10_000, 100_000, 300_000])
-    func refusesDeepNesting(_ depth: Int) {
+    func refusesDeepNesting(depth: Int) {
         for bytes in [
-            nested("[", "]", depth), nested("[", "", depth), nested(#"{"a":"#, "}", depth),
-            nested("[{\"a\":", "", depth),
+            nested("[", "]", depth: depth), nested("[", "", depth: depth), nested(#"{"a":"#, "}", depth: depth),
+            nested("[{\"a\":", "", depth: depth),
         ] {
             var limits = JSONLimits()
             limits.maximumBytes = .max
@@ -26,9 +26,9 @@ import WireJSON
         limits.maximumDepth = .max
         limits.maximumNodes = .max
         limits.maximumBytes = .max
-        #expect(refusal(nested("[", "]", 300_000), limits: limits) == nil)
-        #expect(refusal(nested(#"{"a":"#, "}", 300_000), limits: limits)?.reason == .unexpectedOctet)
-        #expect(refusal(nested("[", "", 300_000), limits: limits)?.reason == .unexpectedEnd)
+        #expect(refusal(nested("[", "]", depth: 300_000), limits: limits) == nil)
+        #expect(refusal(nested(#"{"a":"#, "}", depth: 300_000), limits: limits)?.reason == .unexpectedOctet)
+        #expect(refusal(nested("[", "", depth: 300_000), limits: limits)?.reason == .unexpectedEnd)
     }
 
     @Test func countsOpenContainersAlone() {
@@ -76,7 +76,7 @@ import WireJSON
 
     /// More names than there is room for at first, in one object and in objects within each other.
     @Test(arguments: [119, 120, 121, 500])
-    func manyNamesAtOnce(_ count: Int) throws {
+    func manyNamesAtOnce(count: Int) throws {
         let flat = "{" + (0..<count).map { #""\#($0)":\#($0)"# }.joined(separator: ",") + "}"
         let object = try JSONDocument(parsing: Array(flat.utf8)).root.object()
         #expect(try object.required(MemberName("\(count - 1)")).int64() == Int64(count - 1))
@@ -95,7 +95,7 @@ import WireJSON
     }
 
     @Test(arguments: [Int.min, -1, 0])
-    func limitsBelowOneRefuseEverything(_ limit: Int) {
+    func limitsBelowOneRefuseEverything(limit: Int) {
         var limits = JSONLimits()
         limits.maximumBytes = limit
         #expect(refusal("1", limits: limits)?.reason == .tooLarge(limit: limit))

@@ -9,14 +9,14 @@ import WireJSON
             ("-9223372036854775808", .min), ("1757940000123", 1_757_940_000_123),
         ] as [(String, Int64)]
     )
-    func integers(_ text: String, _ expected: Int64) throws {
+    func integers(text: String, expected: Int64) throws {
         #expect(try parse(text).int64() == expected)
         #expect(try parse("[ \(text) ]").array().first?.int64() == expected)
         #expect(try parse(text).decimal().int64 == expected)
     }
 
     @Test(arguments: ["1.0", "1e3", "0.0", "-0.0", "0e0", "18.5", "1E0", "10e-1", "9223372036854775807.0", "1e400"])
-    func notWrittenAsIntegers(_ text: String) throws {
+    func notWrittenAsIntegers(text: String) throws {
         let value = try parse(text)
         #expect(failure { () throws(JSONError) in try value.int64() } == .notAnInteger)
     }
@@ -27,7 +27,7 @@ import WireJSON
         "-99999999999999999999999999999999999999999999", "340282366920938463463374607431768211456",
         "1" + String(repeating: "0", count: 100_000),
     ])
-    func integersBeyondSixtyFourBits(_ text: String) throws {
+    func integersBeyondSixtyFourBits(text: String) throws {
         let value = try parse(text)
         #expect(failure { () throws(JSONError) in try value.int64() } == .integerOutOfRange)
     }
@@ -39,12 +39,12 @@ import WireJSON
             ("0e999999999999999999999", 0), ("-0.000", 0),
         ] as [(String, Int64)]
     )
-    func wholeDecimals(_ text: String, _ expected: Int64) throws {
+    func wholeDecimals(text: String, expected: Int64) throws {
         #expect(try parse(text).decimal().int64 == expected)
     }
 
     @Test(arguments: ["0.5", "1e-1", "9223372036854775808", "-9223372036854775809", "1e19"])
-    func decimalsThatAreNoInteger(_ text: String) throws {
+    func decimalsThatAreNoInteger(text: String) throws {
         #expect(try parse(text).decimal().int64 == nil)
     }
 
@@ -74,7 +74,7 @@ import WireJSON
             ("1" + String(repeating: "0", count: 1_000) + "e-1000", 1, 0, "1"),
         ] as [(String, Int128, Int, String)]
     )
-    func decimals(_ text: String, _ coefficient: Int128, _ scale: Int, _ plain: String) throws {
+    func decimals(text: String, coefficient: Int128, scale: Int, plain: String) throws {
         let decimal = try parse(text).decimal()
         #expect(decimal.coefficient == coefficient)
         #expect(decimal.scale == scale)
@@ -89,7 +89,7 @@ import WireJSON
         "10000000000000000000000000000000000000e1", "99999999999999999999999999999999999999e1",
         "1" + String(repeating: "0", count: 40) + "1",
     ])
-    func decimalsThatWouldNotBeExact(_ text: String) throws {
+    func decimalsThatWouldNotBeExact(text: String) throws {
         let value = try parse(text)
         #expect(failure { () throws(JSONError) in try value.decimal() } == .decimalOutOfRange)
     }

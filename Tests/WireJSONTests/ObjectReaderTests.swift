@@ -51,7 +51,7 @@ private struct Order: JSONReadable {
     }
 
     @Test(arguments: ["absent", "z"] as [MemberName])
-    func optionalMembersMayBeAbsentOrNull(_ name: MemberName) throws {
+    func optionalMembersMayBeAbsentOrNull(name: MemberName) throws {
         let reader = try reader(Self.present)
         #expect(try reader.optionalString(name) == nil)
         #expect(try reader.optionalUTF8Slice(name) == nil)
@@ -128,7 +128,7 @@ private struct Order: JSONReadable {
         (#"{"order":{"number":1,"lines":[1]}}"#, "order.lines[0]"),
         (#"{"order":{"number":1,"lines":{}}}"#, "order.lines"),
     ])
-    func errorsNameTheWay(_ text: String, _ path: String) throws {
+    func errorsNameTheWay(text: String, path: String) throws {
         var reader = try reader(text)
         do throws(JSONError) {
             _ = try reader.read(reader.value("order"), as: Order.self)
@@ -140,7 +140,7 @@ private struct Order: JSONReadable {
     }
 
     @Test(arguments: ["[]", "1", "null", #""a""#])
-    func objectsAlone(_ text: String) throws {
+    func objectsAlone(text: String) throws {
         let value = try parse(text)
         #expect(
             failure { () throws(JSONError) in try ObjectReader(value) }

@@ -9,7 +9,7 @@ import WireJSON
         (#""\u07ff\u0800\uffff""#, "\u{7FF}\u{800}\u{FFFF}"), (#""é\u00e9é""#, "ééé"), (#""\u005cn""#, #"\n"#),
         (#""\r\n""#, "\r\n"), (#""a\u0301""#, "a\u{301}"),
     ])
-    func strings(_ text: String, _ expected: String) throws {
+    func strings(text: String, expected: String) throws {
         let value = try parse(text)
         #expect(try Array(value.string().utf8) == Array(expected.utf8))
         #expect(try value.utf8() == Array(expected.utf8))
@@ -20,7 +20,7 @@ import WireJSON
         if !expected.isEmpty { #expect(!value.isString(String(expected.unicodeScalars.dropLast()))) }
     }
 
-    @Test(arguments: 1...40) func equalityLooksAtEveryOctet(_ count: Int) throws {
+    @Test(arguments: 1...40) func equalityLooksAtEveryOctet(count: Int) throws {
         let text = String(repeating: "a", count: count)
         let value = try parse("\"\(text)\"")
         #expect(value.isString(text))
@@ -32,8 +32,7 @@ import WireJSON
     }
 
     /// Followed by nothing that could be read with them, and by more.
-    @Test(arguments: 0...40, ["", "                "]) func namesDifferInEveryOctet(_ count: Int, _ rest: String) throws
-    {
+    @Test(arguments: 0...40, ["", "                "]) func namesDifferInEveryOctet(count: Int, rest: String) throws {
         let name = String(repeating: "a", count: count)
         let object = try parse("{\"\(name)\":1}\(rest)").object()
         #expect(try object[MemberName(name)]?.int64() == 1)
@@ -49,7 +48,7 @@ import WireJSON
     }
 
     /// As a name and as a string, followed by nothing that could be read with them, and by more.
-    @Test(arguments: ["", "                "]) func everyOctetAtEveryPlace(_ rest: String) throws {
+    @Test(arguments: ["", "                "]) func everyOctetAtEveryPlace(rest: String) throws {
         for position in 0..<40 {
             for octet in UInt8.min...UInt8.max {
                 var text = [UInt8](repeating: UInt8(ascii: "a"), count: 40)
@@ -134,7 +133,7 @@ import WireJSON
 
     /// Nothing is converted: `"1"` is not a number, `1` is not true.
     @Test(arguments: kinds)
-    func noKindStandsForAnother(_ text: String, _ found: JSONValue.Kind) throws {
+    func noKindStandsForAnother(text: String, found: JSONValue.Kind) throws {
         let value = try parse(text)
         #expect(value.kind == found)
         func expected(_ kind: JSONValue.Kind) -> JSONError.Reason? {

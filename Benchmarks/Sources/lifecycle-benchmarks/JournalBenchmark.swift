@@ -22,15 +22,15 @@ struct JournalBenchmark {
         try await rows(
             "SQLite",
             target: 4,
-            try await SQLiteJournalStorage(path: file),
-            try BareDatabase(raw_sqlite_open(file))
+            storage: try await SQLiteJournalStorage(path: file),
+            bare: try BareDatabase(raw_sqlite_open(file))
         )
         try await histories()
         guard let postgres else {
             return print("  PostgreSQL: LIFECYCLE_BENCHMARK_POSTGRES names no database")
         }
         let storage = try await PostgresJournalStorage(.init(url: SecretBytes(postgres)))
-        try await rows("PostgreSQL", target: 5, storage, try BareDatabase(raw_postgres_open(postgres)))
+        try await rows("PostgreSQL", target: 5, storage: storage, bare: try BareDatabase(raw_postgres_open(postgres)))
         for connections in [1, 2, 4] {
             var configuration = PostgresJournalStorage.Configuration(url: SecretBytes(postgres))
             configuration.maximumConnections = connections
@@ -122,8 +122,8 @@ struct JournalBenchmark {
     private func rows(
         _ name: String,
         target: Int,
-        _ storage: some JournalStorage,
-        _ bare: BareDatabase
+        storage: some JournalStorage,
+        bare: BareDatabase
     ) async throws {
         let recorder = RecordingStorage(storage)
         let journal = journal(recorder)
@@ -229,22 +229,22 @@ private final class RecordingTransaction: JournalTransaction {
     }
 
     func insert(_ record: JournalRecord, into table: JournalTable) async throws -> Bool {
-        try await noted(.insert, record, table) { try await base.insert(record, into: table) }
+        try await noted(.insert, record, in: table) { try await base.insert(record, into: table) }
     }
 
     func update(_ record: JournalRecord, in table: JournalTable) async throws -> Bool {
-        try await noted(.update, record, table) { try await base.update(record, in: table) }
+        try await noted(.update, record, in: table) { try await base.update(record, in: table) }
     }
 
     func delete(_ record: JournalRecord, from table: JournalTable) async throws -> Bool {
-        try await noted(.delete, record, table) { try await base.delete(record, from: table) }
+        try await noted(.delete, record, in: table) { try await base.delete(record, from: table) }
     }
 
     private func noted(
         _ operation: JournalWrite.Operation,
         _ record: JournalRecord,
-        _ table: JournalTable,
-        _ perform: () async throws -> Bool
+        in table: JournalTable,
+        perform: () async throws -> Bool
     ) async throws -> Bool {
         guard try await perform() else { return false }
         writes.append(JournalWrite(operation: operation, table: table, record: record))

@@ -73,7 +73,7 @@ struct Providers {
             iterations: 200,
             target: { _ in "÷ peer ≥ 2, × floor ≤ 3" }
         )
-        try await python("stripe", [file, Subjects.stripeSecret], subjects.stripe.works.normalize)
+        try await python("stripe", [file, Subjects.stripeSecret], ours: subjects.stripe.works.normalize)
         let raw = try await Measurement(
             iterations: 200,
             [Work { try RawFloor.hmac(body) }, Work { try RawFloor.sha256(body) }]
@@ -147,11 +147,15 @@ struct Providers {
         )
         let root = try Scratch.file("apple.der", simulator.rootCertificate)
         let file = try Scratch.file("apple.json", apple.delivery.body)
-        try await python("apple", [file, root, simulator.bundleId, "\(simulator.appAppleId)"], apple.works.normalize)
+        try await python(
+            "apple",
+            [file, root, simulator.bundleId, "\(simulator.appAppleId)"],
+            ours: apple.works.normalize
+        )
     }
 
     /// The provider's own library for Python.
-    private func python(_ name: String, _ arguments: [String], _ ours: Work) async throws {
+    private func python(_ name: String, _ arguments: [String], ours: Work) async throws {
         let title = "the provider's own library for Python"
         guard let peer = Peer.python("peer.py", [name] + arguments) else {
             Table.row(title, peer: "not there")
@@ -215,7 +219,7 @@ struct Providers {
                 }
             ),
         ]
-        func seconds(_ threads: Int, _ iterations: Int, _ work: @Sendable (Int) throws -> Void) -> Double {
+        func seconds(threads: Int, iterations: Int, _ work: @Sendable (Int) throws -> Void) -> Double {
             ContinuousClock().measure {
                 DispatchQueue.concurrentPerform(iterations: threads) { thread in
                     for _ in 0..<iterations { try? work(thread) }
@@ -225,9 +229,11 @@ struct Providers {
         var gains: [[[Double]]] = works.map { _ in [[], [], []] }
         for _ in 0..<11 {
             for (index, (_, iterations, work)) in works.enumerated() {
-                let alone = seconds(1, iterations, work)
+                let alone = seconds(threads: 1, iterations: iterations, work)
                 for (column, threads) in [2, 4, 8].enumerated() {
-                    gains[index][column].append(Double(threads) * alone / seconds(threads, iterations, work))
+                    gains[index][column].append(
+                        Double(threads) * alone / seconds(threads: threads, iterations: iterations, work)
+                    )
                 }
             }
         }

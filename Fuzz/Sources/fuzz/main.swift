@@ -8,7 +8,7 @@ import FuzzTargets
 private func runFuzzer(
     _ count: UnsafeMutablePointer<CInt>,
     _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
-    _ test: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+    test: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
 private nonisolated(unsafe) var target = FuzzTarget.json

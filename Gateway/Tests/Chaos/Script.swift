@@ -40,18 +40,18 @@ struct Script {
                 let delivery = try simulator.delivery(of: notification, sentAt: now)
                 guard let adapter = adapters[simulator.provider.rawValue] else { throw Usage() }
                 let events = try await adapter.receive(delivery).events.map { $0.id.description }
-                try output.append(line(simulator.provider, delivery, events))
+                try output.append(line(simulator.provider, delivery, events: events))
             }
             guard number.isMultiple(of: 8) else { continue }
             for (simulator, notification) in try forger.notifications(of: customer) {
                 let delivery = try simulator.delivery(of: notification, sentAt: now)
-                try output.append(line(simulator.provider, delivery, nil))
+                try output.append(line(simulator.provider, delivery, events: nil))
             }
         }
         try output.write(to: lines)
     }
 
-    private func line(_ provider: Provider, _ delivery: Delivery, _ events: [String]?) throws -> Data {
+    private func line(_ provider: Provider, _ delivery: Delivery, events: [String]?) throws -> Data {
         let headers = delivery.headers.all.map { [$0.name, $0.value] }
         let line = Line(source: provider.rawValue, headers: headers, body: Data(delivery.body), events: events)
         return try JSONEncoder().encode(line) + Data("\n".utf8)

@@ -120,7 +120,7 @@ import Testing
             ),
         ]
     )
-    func nothing(_ response: HTTPTransportResponse, reason: String) async throws {
+    func nothing(response: HTTPTransportResponse, reason: String) async throws {
         let worker = try await worker()
         backend.on(.any, respond: response)
         _ = try await worker.round()
@@ -143,7 +143,7 @@ import Testing
             ),
         ]
     )
-    func silence(_ response: HTTPTransportResponse) async throws {
+    func silence(response: HTTPTransportResponse) async throws {
         let worker = try await worker()
         backend.on(.any, respond: response)
         while time.now < Bench.now.addingTimeInterval(12 * 3600) {
@@ -171,7 +171,7 @@ import Testing
             #expect(duties.map(\.kind) == [.refundReview, .refundReview])
             #expect(duties.allSatisfy { $0.deadline == Bench.now.addingTimeInterval(86_400) })
             let done = try #require(duties.first)
-            #expect(try await client.post("/v1/due/\(done.id)/done", "", Bench.readToken).status == .forbidden)
+            #expect(try await client.post("/v1/due/\(done.id)/done", token: Bench.readToken).status == .forbidden)
             #expect(try await client.post("/v1/due/\(done.id)/done").status == .noContent)
             #expect(try await client.post("/v1/due/\(done.id)/done").status == .notFound)
             #expect(try await client.get("/v1/due/dismissed").text == "[]")

@@ -105,7 +105,7 @@ import Testing
         "has every purchase of a provider without a history asked about after an outage alone",
         arguments: [(3599.0, false), (7201, true)]
     )
-    func outage(_ pause: TimeInterval, asks: Bool) async throws {
+    func outage(pause: TimeInterval, asks: Bool) async throws {
         let bench = try Bench()
         let adapter = try #require(try GatewayConfiguration(bench.settings()).sources.first).adapter
         #expect(await journal.receive(try bench.purchase(), with: adapter).status == 200)

@@ -116,7 +116,7 @@ extension RouterClient.Answer {
 extension RouterClient {
     /// Posts with a token.
     @discardableResult
-    func post(_ uri: String, _ body: String = "", _ token: String = Bench.adminToken) async throws -> Answer {
+    func post(_ uri: String, _ body: String = "", token: String = Bench.adminToken) async throws -> Answer {
         try await executeRequest(
             uri: uri,
             method: .post,

@@ -65,7 +65,7 @@ import Testing
             "/v1/dead-letters", "/v1/accounts/export?account=a&source=metadata",
         ]
     )
-    func tokens(_ uri: String) async throws {
+    func tokens(uri: String) async throws {
         let bench = try Bench()
         let gateway = try await bench.gateway()
         try await RouterClient.with(gateway.router) { client in
@@ -163,7 +163,7 @@ import Testing
             ),
         ]
     )
-    func mistakes(_ mistake: Mistake) throws {
+    func mistakes(mistake: Mistake) throws {
         let bench = try Bench()
         let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(mistake.changes)) }
         #expect(error?.setting == mistake.setting)
@@ -174,7 +174,7 @@ import Testing
         "checks Apple's certificates as a source says",
         arguments: [("off", 0), ("soft", 1), ("hard", 1)]
     )
-    func revocation(_ policy: String, lines: Int) throws {
+    func revocation(policy: String, lines: Int) throws {
         let bench = try Bench()
         let changes: [String: ConfigValue?] = ["source.apple.revocation": .init(.string(policy), isSecret: false)]
         let configuration = try GatewayConfiguration(bench.settings(changes))

@@ -19,7 +19,7 @@ import Testing
         arguments: [(0, nil), (9, MemoryJournal.Fault.full)] as [(Int, MemoryJournal.Fault?)],
         [true, false]
     )
-    func busy(_ trouble: (limit: Int, fault: MemoryJournal.Fault?), answersAtOnce: Bool) async throws {
+    func busy(trouble: (limit: Int, fault: MemoryJournal.Fault?), answersAtOnce: Bool) async throws {
         let bench = try Bench()
         let source = try #require(try GatewayConfiguration(bench.settings()).sources.first)
         let storage = MemoryJournal(fault: { trouble.fault })

@@ -72,14 +72,14 @@ struct JSONSchema {
         if case .bool(let isAllowed) = schema { return isAllowed ? nil : "\(path) is not allowed" }
         guard let rules = schema.object else { throw Unsupported(what: "\(schema)") }
         for (keyword, rule) in rules where !Self.annotations.contains(keyword) {
-            if let found = try violation(value, keyword, rule, in: rules, at: path) { return found }
+            if let found = try violation(value, of: keyword, rule, in: rules, at: path) { return found }
         }
         return nil
     }
 
     private func violation(
         _ value: JSON,
-        _ keyword: String,
+        of keyword: String,
         _ rule: JSON,
         in rules: [String: JSON],
         at path: String

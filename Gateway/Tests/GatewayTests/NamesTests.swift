@@ -19,7 +19,7 @@ import Testing
             "/v1/accounts/export?account=42&source=user_id", "/v1/access?account=42",
         ]
     )
-    func source(_ uri: String) async throws {
+    func source(uri: String) async throws {
         let gateway = try await Bench().gateway()
         try await RouterClient.with(gateway.router) { client in
             let answer = try await client.get(uri, Bench.adminToken)
@@ -34,7 +34,7 @@ import Testing
             ("environment=prod", "production, sandbox"), ("souce=app_user_id", "account, at, environment, source"),
         ]
     )
-    func parameter(_ query: String, names: String) async throws {
+    func parameter(query: String, names: String) async throws {
         let gateway = try await Bench().gateway()
         try await RouterClient.with(gateway.router) { client in
             let answer = try await client.get("/v1/access?account=42&source=app_user_id&\(query)")
@@ -53,7 +53,7 @@ import Testing
             ("2026-01-31T25:00", nil), ("", nil),
         ] as [(String, Double?)]
     )
-    func time(_ text: String, seconds: Double?) {
+    func time(text: String, seconds: Double?) {
         #expect(Question.time(text)?.timeIntervalSince1970 == seconds.map { 1_769_817_600 + $0 })
     }
 
@@ -68,7 +68,7 @@ import Testing
             ("/v1/credits/uses", #"{"id":"1","credits":1,"account":"42","account_source":"appel"}"#),
         ]
     )
-    func body(_ uri: String, _ body: String) async throws {
+    func body(uri: String, body: String) async throws {
         let gateway = try await Bench().gateway()
         try await RouterClient.with(gateway.router) { client in
             let answer = try await client.post(uri, body)
@@ -87,7 +87,7 @@ import Testing
             ("/v1/credits/uses", #"{"id":"1","credits":1,"account":"42","at":"2026-01-31"}"#),
         ]
     )
-    func members(_ uri: String, _ body: String) async throws {
+    func members(uri: String, body: String) async throws {
         let gateway = try await Bench().gateway()
         try await RouterClient.with(gateway.router) { client in
             let answer = try await client.post(uri, body)
@@ -112,7 +112,7 @@ import Testing
             ("", "the body is not JSON"), ("{", "the body is not JSON"), ("[]", "the body must be an object"),
         ]
     )
-    func unreadable(_ body: String, message: String) async throws {
+    func unreadable(body: String, message: String) async throws {
         let gateway = try await Bench().gateway()
         try await RouterClient.with(gateway.router) { client in
             let answer = try await client.post("/v1/credits/uses", body)
@@ -125,7 +125,7 @@ import Testing
         "a sealing key that is short or the example's stops the start, and is not shown",
         arguments: ["short-key-9f", "set SEALING_KEY to a secret of your own", ""]
     )
-    func sealingKey(_ key: String) throws {
+    func sealingKey(key: String) throws {
         let bench = try Bench()
         let changes: [String: ConfigValue?] = ["sealing_key": .init(.string(key), isSecret: true)]
         let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(changes)) }
@@ -158,7 +158,7 @@ import Testing
         ],
         ["set SOME_VARIABLE_OF_YOURS", "whsec_…"]
     )
-    func placeholders(_ place: (setting: String, isList: Bool), text: String) throws {
+    func placeholders(place: (setting: String, isList: Bool), text: String) throws {
         let bench = try Bench()
         let (setting, isList) = place
         let value = ConfigValue(isList ? .stringArray([text]) : .string(text), isSecret: true)
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test("warns of a secret that is not one of Stripe's", arguments: [("whsec_gateway", 0), ("notasecret", 1)])
-    func foreignSecret(_ secret: String, warnings: Int) throws {
+    func foreignSecret(secret: String, warnings: Int) throws {
         let value = ConfigValue(.stringArray(["whsec_gateway", secret]), isSecret: true)
         let configuration = try GatewayConfiguration(Bench().settings(["source.shop.signing_secrets": value]))
         #expect(configuration.warnings.count == warnings)
@@ -324,7 +324,7 @@ import Testing
             (#""workers": 0, "hooks": {"answer_at_once": "no"}"#, "hooks.answer_at_once: must be true or false"),
         ]
     )
-    func type(_ member: String, message: String) async throws {
+    func type(member: String, message: String) async throws {
         let error = await #expect(throws: SettingError.self) {
             try await load(#"{"tokens": ["reader"], \#(member), \#(Self.sources)}"#)
         }
@@ -332,7 +332,7 @@ import Testing
     }
 
     @Test("that is no JSON or is missing is an error that names it", arguments: ["", "[]", "{"])
-    func noObject(_ text: String) async throws {
+    func noObject(text: String) async throws {
         let error = await #expect(throws: SettingError.self) { try await load(text) }
         #expect(error?.message == "is not a JSON object")
         let missing = await #expect(throws: SettingError.self) {

@@ -74,7 +74,7 @@ import Testing
                 let address = call.replacing("{source}", with: "apple").replacing("{id}", with: "unknown")
                     .replacing("{kind}", with: "refund_review").replacing("{action}", with: "replay")
                 try await check(call, at: address + "?account=42&source=app_user_id", "{}", with: client)
-                try await check(call, at: address, "", token: "", with: client)
+                try await check(call, at: address, token: "", with: client)
             }
         }
     }
@@ -89,7 +89,7 @@ import Testing
         let gateway = try await gateway()
         var answers: [String: [JSON]] = [:]
         try await RouterClient.with(gateway.router) { client in
-            func ask(_ call: String, _ address: String? = nil, _ body: String = "") async throws -> [JSON] {
+            func ask(_ call: String, _ address: String? = nil, body: String = "") async throws -> [JSON] {
                 let values = try await check(call, at: address ?? call, body, with: client)
                 answers[call, default: []] += values
                 return values
@@ -106,12 +106,11 @@ import Testing
             let lineages = events.compactMap { $0["subscription"]?.string }
             let lineage = try #require(lineages.first)
             let claim = #"{"subscription":"\#(lineage)","account":"42","account_source":"app_account_token"}"#
-            _ = try await ask("POST /v1/claims", nil, claim)
-            _ = try await ask("POST /v1/uploads/{source}", "POST /v1/uploads/apple", try upload)
+            _ = try await ask("POST /v1/claims", body: claim)
+            _ = try await ask("POST /v1/uploads/{source}", "POST /v1/uploads/apple", body: try upload)
             _ = try await ask(
                 "POST /v1/credits/uses",
-                nil,
-                #"{"id":"job","credits":30,"account":"43","account_source":"app_user_id"}"#
+                body: #"{"id":"job","credits":30,"account":"43","account_source":"app_user_id"}"#
             )
             let names = Set(events.compactMap { $0["account"] }).map {
                 ($0["id"]?.string ?? "", $0["source"]?.string ?? "")

@@ -37,7 +37,7 @@ import Testing
             let id = try #require(try await journal.outbox.abandoned().first?.id)
             #expect(try await client.post("/v1/dead-letters/\(id)/retry").status == .noContent)
             #expect(try await client.post("/v1/dead-letters/\(id)/retry").status == .notFound)
-            #expect(try await client.post("/v1/dead-letters/retry", "", Bench.readToken).status == .forbidden)
+            #expect(try await client.post("/v1/dead-letters/retry", token: Bench.readToken).status == .forbidden)
             #expect(try await client.post("/v1/dead-letters/retry").text == #"{"retried":2}"#)
             #expect(try await client.get("/v1/dead-letters", Bench.adminToken).text == "[]")
             #expect(try await journal.outbox.waiting().count == 3)
@@ -60,7 +60,7 @@ import Testing
         try await RouterClient.with(gateway.router) { client in
             let listed = try await client.get("/v1/quarantine", Bench.adminToken).text
             #expect(listed.contains(#""received_at":"2026-09-21T14:13:20.000Z""#))
-            #expect(try await client.post("/v1/quarantine/replay", "", Bench.readToken).status == .forbidden)
+            #expect(try await client.post("/v1/quarantine/replay", token: Bench.readToken).status == .forbidden)
             #expect(try await client.post("/v1/quarantine/replay").text == #"{"accepted":2,"kept":1,"stopped":[]}"#)
             #expect(try await client.get("/v1/events").text.split(separator: "\n").count == 2)
         }

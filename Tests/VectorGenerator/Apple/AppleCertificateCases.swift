@@ -42,9 +42,9 @@ enum AppleCertificateCases {
     private static func refused(
         _ world: World,
         _ id: String,
-        _ x5c: String,
+        x5c: String,
         by key: SigningKey? = nil,
-        _ reason: String = "chain",
+        reason: String = "chain",
         code: DeliveryError.Code = .untrusted,
         tier: String = "must",
         config: JSONMembers? = nil,
@@ -53,8 +53,8 @@ enum AppleCertificateCases {
         world.refused(
             "x5c/\(id)",
             try jws(world, x5c: x5c, by: key),
-            code,
-            reason,
+            code: code,
+            reason: reason,
             config: config,
             tier: tier,
             tags: ["x5c"],
@@ -65,7 +65,7 @@ enum AppleCertificateCases {
     private static func accepted(
         _ world: World,
         _ id: String,
-        _ certificates: [[UInt8]],
+        certificates: [[UInt8]],
         config: JSONMembers? = nil,
         note: String? = nil
     ) throws -> AppleCase {
@@ -84,10 +84,10 @@ enum AppleCertificateCases {
             world.production.certificates.root.certificate
         )
         func refused(_ id: String, _ x5c: String) throws -> AppleCase {
-            try self.refused(world, id, x5c, "certificate")
+            try self.refused(world, id, x5c: x5c, reason: "certificate")
         }
         return [
-            try accepted(world, "genuine", [leaf, intermediate, root]),
+            try accepted(world, "genuine", certificates: [leaf, intermediate, root]),
             try refused("none", "[]"),
             try refused("one", list([leaf])),
             try refused("two", list([leaf, intermediate])),
@@ -100,11 +100,11 @@ enum AppleCertificateCases {
             try refused("nulls", "[null,null,null]"),
             try refused("numbers", "[1,2,3]"),
             try refused("nested", "[\(list([leaf, intermediate, root]))]"),
-            try self.refused(world, "reversed", list([root, intermediate, leaf])),
-            try self.refused(world, "leaf-thrice", list([leaf, leaf, leaf])),
-            try self.refused(world, "root-thrice", list([root, root, root])),
-            try self.refused(world, "leaf-and-intermediate-swapped", list([intermediate, leaf, root])),
-            try self.refused(world, "intermediate-is-root", list([leaf, root, root])),
+            try self.refused(world, "reversed", x5c: list([root, intermediate, leaf])),
+            try self.refused(world, "leaf-thrice", x5c: list([leaf, leaf, leaf])),
+            try self.refused(world, "root-thrice", x5c: list([root, root, root])),
+            try self.refused(world, "leaf-and-intermediate-swapped", x5c: list([intermediate, leaf, root])),
+            try self.refused(world, "intermediate-is-root", x5c: list([leaf, root, root])),
             world.refused(
                 "x5c/absent",
                 try JWSIssuer.es256(
@@ -112,8 +112,8 @@ enum AppleCertificateCases {
                     payload: world.test().bytes,
                     key: world.production.certificates.leafKey
                 ),
-                .untrusted,
-                "certificate",
+                code: .untrusted,
+                reason: "certificate",
                 tags: ["x5c"]
             ),
         ]
@@ -123,7 +123,7 @@ enum AppleCertificateCases {
         let x5c = world.production.certificates.x5c
         let (leaf, intermediate, root) = (x5c[0], x5c[1], x5c[2])
         func refused(_ id: String, _ x5c: String, tier: String = "must") throws -> AppleCase {
-            try self.refused(world, id, x5c, "certificate", tier: tier)
+            try self.refused(world, id, x5c: x5c, reason: "certificate", tier: tier)
         }
         func replacing(_ index: Int, _ der: [UInt8]) -> String {
             var certificates = x5c
@@ -215,7 +215,7 @@ enum AppleCertificateCases {
             try self.refused(
                 world,
                 "marker-\(id)",
-                list(try chain(world, leaf: leaf, intermediate: intermediate)),
+                x5c: list(try chain(world, leaf: leaf, intermediate: intermediate)),
                 note: note
             )
         }
@@ -278,7 +278,7 @@ enum AppleCertificateCases {
             try accepted(
                 world,
                 "marker-with-another-value",
-                try chain(
+                certificates: try chain(
                     world,
                     leaf: {
                         without(leafMarker)(&$0)
@@ -301,8 +301,8 @@ enum AppleCertificateCases {
             try self.refused(
                 world,
                 id,
-                list(try chain(world, leaf: leaf, intermediate: intermediate)),
-                reason,
+                x5c: list(try chain(world, leaf: leaf, intermediate: intermediate)),
+                reason: reason,
                 tier: tier
             )
         }
@@ -365,12 +365,12 @@ enum AppleCertificateCases {
             try accepted(
                 world,
                 "sha256-certificates",
-                try chain(world, leaf: { $0.digest = .sha256 }, intermediate: { $0.digest = .sha256 })
+                certificates: try chain(world, leaf: { $0.digest = .sha256 }, intermediate: { $0.digest = .sha256 })
             ),
             try accepted(
                 world,
                 "without-key-identifiers",
-                try chain(
+                certificates: try chain(
                     world,
                     leaf: {
                         $0.subjectKeyIdentifier = nil
@@ -383,7 +383,11 @@ enum AppleCertificateCases {
                 ),
                 note: "RFC 5280 wants them; Apple's published fixtures have none"
             ),
-            try accepted(world, "leaf-without-constraints", try chain(world, leaf: { $0.basicConstraints = nil })),
+            try accepted(
+                world,
+                "leaf-without-constraints",
+                certificates: try chain(world, leaf: { $0.basicConstraints = nil })
+            ),
         ]
     }
 
@@ -395,9 +399,9 @@ enum AppleCertificateCases {
                 try refused(
                     world,
                     "leaf-key-\(algorithm)",
-                    list(try chain(world, leafKey: key)),
+                    x5c: list(try chain(world, leafKey: key)),
                     by: key,
-                    "key"
+                    reason: "key"
                 )
             )
         }
@@ -436,51 +440,55 @@ enum AppleCertificateCases {
             try refused(
                 world,
                 "forged-chain",
-                list(impostor.x5c),
+                x5c: list(impostor.x5c),
                 by: impostor.leafKey,
                 note: "the same names in every certificate"
             ),
             try refused(
                 world,
                 "forged-chain-with-genuine-root",
-                list([impostor.leaf, impostor.intermediate.certificate, root]),
+                x5c: list([impostor.leaf, impostor.intermediate.certificate, root]),
                 by: impostor.leafKey
             ),
             try refused(
                 world,
                 "forged-leaf-under-genuine-intermediate",
-                list([impostor.leaf, intermediate, root]),
+                x5c: list([impostor.leaf, intermediate, root]),
                 by: impostor.leafKey
             ),
             try refused(
                 world,
                 "genuine-leaf-forged-intermediate",
-                list([leaf, impostor.intermediate.certificate, root])
+                x5c: list([leaf, impostor.intermediate.certificate, root])
             ),
-            try refused(world, "third-entry-is-a-forged-root", list([leaf, intermediate, impostor.root.certificate])),
-            try refused(world, "third-entry-is-the-intermediate", list([leaf, intermediate, intermediate])),
-            try refused(world, "third-entry-is-the-leaf", list([leaf, intermediate, leaf])),
+            try refused(
+                world,
+                "third-entry-is-a-forged-root",
+                x5c: list([leaf, intermediate, impostor.root.certificate])
+            ),
+            try refused(world, "third-entry-is-the-intermediate", x5c: list([leaf, intermediate, intermediate])),
+            try refused(world, "third-entry-is-the-leaf", x5c: list([leaf, intermediate, leaf])),
             try refused(
                 world,
                 "developer-as-authority",
-                list([underDeveloper, developer.certificate, root]),
+                x5c: list([underDeveloper, developer.certificate, root]),
                 by: forgedKey
             ),
             try refused(
                 world,
                 "developer-as-authority-for-real",
-                list([underDeveloper, developer.certificate, intermediate]),
+                x5c: list([underDeveloper, developer.certificate, intermediate]),
                 by: forgedKey
             ),
             try refused(
                 world,
                 "authority-below-path-length-0",
-                list([underBelow, below.certificate, root]),
+                x5c: list([underBelow, below.certificate, root]),
                 by: forgedKey
             ),
-            try refused(world, "self-signed-leaf", list([selfSigned, intermediate, root]), by: forgedKey),
-            try refused(world, "leaf-signature-corrupt", list([corrupt, intermediate, root])),
-            try refused(world, "intermediate-signature-corrupt", list([leaf, corruptIntermediate, root])),
+            try refused(world, "self-signed-leaf", x5c: list([selfSigned, intermediate, root]), by: forgedKey),
+            try refused(world, "leaf-signature-corrupt", x5c: list([corrupt, intermediate, root])),
+            try refused(world, "intermediate-signature-corrupt", x5c: list([leaf, corruptIntermediate, root])),
         ]
     }
 
@@ -517,34 +525,39 @@ enum AppleCertificateCases {
             try accepted(
                 world,
                 "root-reissued",
-                [leaf, intermediate, reissued.certificate],
+                certificates: [leaf, intermediate, reissued.certificate],
                 note: "the same subject and key in other octets; Apple has issued its root anew"
             ),
-            try accepted(world, "root-older-version", [leaf, intermediate, version1.certificate]),
+            try accepted(world, "root-older-version", certificates: [leaf, intermediate, version1.certificate]),
             try accepted(
                 world,
                 "configured-root-reissued",
-                [leaf, intermediate, root],
+                certificates: [leaf, intermediate, root],
                 config: trusting([reissued.certificate])
             ),
             try accepted(
                 world,
                 "several-roots",
-                [leaf, intermediate, root],
+                certificates: [leaf, intermediate, root],
                 config: trusting([impostor.root.certificate, root])
             ),
-            try refused(world, "root-not-configured", list(genuine.x5c), config: trusting([impostor.root.certificate])),
-            try refused(world, "root-of-another-name", list([leaf, intermediate, renamed.certificate])),
+            try refused(
+                world,
+                "root-not-configured",
+                x5c: list(genuine.x5c),
+                config: trusting([impostor.root.certificate])
+            ),
+            try refused(world, "root-of-another-name", x5c: list([leaf, intermediate, renamed.certificate])),
             try refused(
                 world,
                 "root-with-explicit-parameters",
-                list([leaf, intermediate, explicit.certificate]),
+                x5c: list([leaf, intermediate, explicit.certificate]),
                 note: "the root's names over a key that spells out its curve (CVE-2020-0601 class)"
             ),
             try refused(
                 world,
                 "configured-root-path-length-0",
-                list(genuine.x5c),
+                x5c: list(genuine.x5c),
                 config: trusting([closed.certificate]),
                 note: "such a root allows no intermediate"
             ),

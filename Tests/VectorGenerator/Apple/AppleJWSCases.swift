@@ -54,8 +54,8 @@ enum AppleJWSCases {
             world.refused(
                 "jws/alg-\(name)",
                 try signed(world, header: "{\"alg\":\(value),\(chain(world))}"),
-                .unauthenticated,
-                "algorithm",
+                code: .unauthenticated,
+                reason: "algorithm",
                 tags: ["alg"],
                 note: "the signature itself is the genuine leaf's"
             )
@@ -64,8 +64,8 @@ enum AppleJWSCases {
             world.refused(
                 "jws/alg-absent",
                 try signed(world, header: "{\(chain(world))}"),
-                .unauthenticated,
-                "algorithm",
+                code: .unauthenticated,
+                reason: "algorithm",
                 tags: ["alg"]
             )
         )
@@ -84,7 +84,13 @@ enum AppleJWSCases {
                 try HMACSHA256(key: secret.span).authenticationCode(over: input.span).bytes
             }
             cases.append(
-                world.refused("jws/alg-hs256-keyed-with-\(name)", jws, .unauthenticated, "algorithm", tags: ["alg"])
+                world.refused(
+                    "jws/alg-hs256-keyed-with-\(name)",
+                    jws,
+                    code: .unauthenticated,
+                    reason: "algorithm",
+                    tags: ["alg"]
+                )
             )
         }
         let genuine = parts(try world.sign(world.test()))
@@ -96,8 +102,8 @@ enum AppleJWSCases {
                 world.refused(
                     "jws/\(name)",
                     Array("\(header).\(genuine[1]).\(genuine[2])".utf8),
-                    .unauthenticated,
-                    "algorithm",
+                    code: .unauthenticated,
+                    reason: "algorithm",
                     tags: ["alg"]
                 )
             )
@@ -111,16 +117,16 @@ enum AppleJWSCases {
         func refused(
             _ id: String,
             _ header: String,
-            _ code: DeliveryError.Code = .malformed,
-            _ reason: String = "header",
+            code: DeliveryError.Code = .malformed,
+            reason: String = "header",
             by key: SigningKey? = nil,
             note: String? = nil
         ) throws -> AppleCase {
             world.refused(
                 "jws/\(id)",
                 try signed(world, header: header, by: key),
-                code,
-                reason,
+                code: code,
+                reason: reason,
                 tags: ["header"],
                 note: note
             )
@@ -165,36 +171,36 @@ enum AppleJWSCases {
             try refused(
                 "header-jwk-of-the-forger",
                 "{\"alg\":\"ES256\",\(jwk),\(chain)}",
-                .unauthenticated,
-                "signature",
+                code: .unauthenticated,
+                reason: "signature",
                 by: impostor.leafKey
             ),
             try refused(
                 "header-jku-of-the-forger",
                 "{\"alg\":\"ES256\",\"jku\":\"https://example.net/keys\",\(chain)}",
-                .unauthenticated,
-                "signature",
+                code: .unauthenticated,
+                reason: "signature",
                 by: impostor.leafKey
             ),
             try refused(
                 "header-x5u-of-the-forger",
                 "{\"alg\":\"ES256\",\"x5u\":\"https://example.net/chain\",\(chain)}",
-                .unauthenticated,
-                "signature",
+                code: .unauthenticated,
+                reason: "signature",
                 by: impostor.leafKey
             ),
             try refused(
                 "header-jwk-without-chain",
                 "{\"alg\":\"ES256\",\(jwk)}",
-                .untrusted,
-                "certificate",
+                code: .untrusted,
+                reason: "certificate",
                 by: impostor.leafKey
             ),
             try refused(
                 "header-genuine-chain-signed-by-forger",
                 "{\"alg\":\"ES256\",\(chain)}",
-                .unauthenticated,
-                "signature",
+                code: .unauthenticated,
+                reason: "signature",
                 by: impostor.leafKey
             ),
         ]
@@ -232,7 +238,13 @@ enum AppleJWSCases {
         let ones = [UInt8](repeating: 0xFF, count: 32)
         func with(_ signature: [UInt8]) -> [UInt8] { Array("\(segments[0]).\(segments[1]).\(text(signature))".utf8) }
         func refused(_ id: String, _ signature: [UInt8]) -> AppleCase {
-            world.refused("jws/signature-\(id)", with(signature), .unauthenticated, "signature", tags: ["signature"])
+            world.refused(
+                "jws/signature-\(id)",
+                with(signature),
+                code: .unauthenticated,
+                reason: "signature",
+                tags: ["signature"]
+            )
         }
         func accepted(_ id: String, _ jws: [UInt8], note: String) -> AppleCase {
             world.accepted(
@@ -284,8 +296,8 @@ enum AppleJWSCases {
             world.refused(
                 "jws/payload-of-another-message",
                 Array("\(segments[0]).\(later[1]).\(segments[2])".utf8),
-                .unauthenticated,
-                "signature",
+                code: .unauthenticated,
+                reason: "signature",
                 tags: ["signature"]
             )
         )
@@ -295,8 +307,8 @@ enum AppleJWSCases {
                 Array(
                     "\(segments[0]).\(text(world.test { $0["subtype"] = "FORGED" }.bytes)).\(segments[2])".utf8
                 ),
-                .unauthenticated,
-                "signature",
+                code: .unauthenticated,
+                reason: "signature",
                 tags: ["signature"]
             )
         )
@@ -305,8 +317,8 @@ enum AppleJWSCases {
             world.refused(
                 "jws/header-rewritten",
                 Array("\(spaced).\(segments[1]).\(segments[2])".utf8),
-                .unauthenticated,
-                "signature",
+                code: .unauthenticated,
+                reason: "signature",
                 tags: ["signature"],
                 note: "the same header in other octets"
             )
@@ -320,11 +332,18 @@ enum AppleJWSCases {
         func refused(
             _ id: String,
             _ text: String,
-            _ code: DeliveryError.Code = .malformed,
-            _ reason: String = "malformed",
+            code: DeliveryError.Code = .malformed,
+            reason: String = "malformed",
             tier: String = "must"
         ) -> AppleCase {
-            world.refused("jws/\(id)", Array(text.utf8), code, reason, tier: tier, tags: ["serialisation"])
+            world.refused(
+                "jws/\(id)",
+                Array(text.utf8),
+                code: code,
+                reason: reason,
+                tier: tier,
+                tags: ["serialisation"]
+            )
         }
         /// The last character with its unused bits set.
         func bent(_ segment: String) -> String? {
@@ -351,12 +370,12 @@ enum AppleJWSCases {
             refused(
                 "space-inside",
                 "\(segments[0]). \(segments[1]).\(segments[2])",
-                .unauthenticated,
-                "signature"
+                code: .unauthenticated,
+                reason: "signature"
             ),
             refused("padding-after-signature", "\(genuine)=="),
             refused("bearer", "Bearer \(genuine)"),
-            refused("one-character-too-many", "\(genuine)A", .unauthenticated, "signature"),
+            refused("one-character-too-many", "\(genuine)A", code: .unauthenticated, reason: "signature"),
             refused("junk-in-signature", "\(segments[0]).\(segments[1]).\(segments[2].dropLast())!"),
             refused("standard-base64-in-signature", "\(segments[0]).\(segments[1]).\(segments[2].dropLast())+"),
             refused("longer-than-256-KiB", "\(segments[0]).\(String(repeating: "A", count: 262_144)).\(segments[2])"),
@@ -373,8 +392,8 @@ enum AppleJWSCases {
                 refused(
                     "unused-bits-in-payload",
                     "\(jws[0]).\(tail).\(jws[2])",
-                    .unauthenticated,
-                    "signature",
+                    code: .unauthenticated,
+                    reason: "signature",
                     tier: "should"
                 )
             )
@@ -390,8 +409,8 @@ enum AppleJWSCases {
             world.refused(
                 "jws/body-\(id)",
                 body: Array(body.utf8),
-                .malformed,
-                "malformed",
+                code: .malformed,
+                reason: "malformed",
                 config: config,
                 tags: ["body"]
             )
@@ -451,8 +470,8 @@ enum AppleJWSCases {
             world.refused(
                 "jws/body-longer-than-allowed",
                 body: World.body(Array(genuine.utf8)),
-                .malformed,
-                "limit",
+                code: .malformed,
+                reason: "limit",
                 config: world.config { $0["maxBodyBytes"] = .integer(Int64(length - 1)) },
                 tags: ["body", "limit"]
             ),

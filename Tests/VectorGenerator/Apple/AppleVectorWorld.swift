@@ -66,21 +66,30 @@ struct AppleVectorWorld {
     func refused(
         _ id: String,
         _ jws: [UInt8],
-        _ code: DeliveryError.Code,
-        _ reason: String,
+        code: DeliveryError.Code,
+        reason: String,
         config: JSONMembers? = nil,
         tier: String = "must",
         tags: [String],
         note: String? = nil
     ) -> AppleCase {
-        refused(id, body: Self.body(jws), code, reason, config: config, tier: tier, tags: tags, note: note)
+        refused(
+            id,
+            body: Self.body(jws),
+            code: code,
+            reason: reason,
+            config: config,
+            tier: tier,
+            tags: tags,
+            note: note
+        )
     }
 
     func refused(
         _ id: String,
         body: [UInt8],
-        _ code: DeliveryError.Code,
-        _ reason: String,
+        code: DeliveryError.Code,
+        reason: String,
         config: JSONMembers? = nil,
         tier: String = "must",
         tags: [String],

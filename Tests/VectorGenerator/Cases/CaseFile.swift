@@ -37,18 +37,23 @@ struct CaseFile {
         let isSorted = try file.optionalBool("sorted") ?? false
         self.isSorted = isSorted
         tier = try file.optionalString("tier")
-        var values = try CaseValues(file.optionalValue("objects"))
+        var context = Context(
+            file: file,
+            values: try CaseValues(file.optionalValue("objects")),
+            isSorted: isSorted
+        )
         var expectations: [String: CaseExpectation] = [:]
         var cases: [Case] = []
         for value in try file.array("cases") {
             let item = try ObjectReader(value)
             let id = try item.string("id")
             do {
-                let body = try CaseBody(item, values, isSorted: isSorted)
-                if case .object(let text) = body { values.keep(text, as: id) }
+                let body = try CaseBody(item, context.values, isSorted: isSorted)
+                if case .object(let text) = body { context.values.keep(text, as: id) }
                 let expect = try ObjectReader(try item.value("expect"))
                 let expectation =
-                    try expect.optionalString("like").flatMap { expectations[$0] } ?? CaseExpectation(expect, values)
+                    try expect.optionalString("like").flatMap { expectations[$0] }
+                    ?? CaseExpectation(expect, context.values)
                 expectations[id] = expectation
                 cases.append(
                     Case(
@@ -57,13 +62,13 @@ struct CaseFile {
                         delivery: CaseDelivery(
                             id: id,
                             body: body,
-                            config: try Self.config(file, item, values),
-                            manner: try Self.merged("send", file, item, values)
+                            config: try context.config(of: item),
+                            manner: try context.merged("send", of: item)
                         ),
-                        headers: try (item.optionalValue("headers") ?? file.optionalValue("headers")).map(values.text),
-                        answers: try item.optionalArray("answers")?.map {
-                            try Self.answer($0, file, values, isSorted: isSorted)
-                        },
+                        headers: try (item.optionalValue("headers") ?? file.optionalValue("headers")).map(
+                            context.values.text
+                        ),
+                        answers: try item.optionalArray("answers")?.map { try context.answer($0) },
                         expectation: expectation
                     )
                 )
@@ -133,21 +138,23 @@ struct CaseFile {
         )
         return isSorted ? line.sorted : line
     }
+}
 
-    private static func config(_ file: ObjectReader, _ item: ObjectReader, _ values: CaseValues) throws -> JSONMembers {
+/// The members of a file that its cases share, and the objects known so far.
+private struct Context {
+    let file: ObjectReader
+    var values: CaseValues
+    let isSorted: Bool
+
+    func config(of item: ObjectReader) throws -> JSONMembers {
         let now = try item.optionalInt64("now") ?? file.int64("now")
         return JSONMembers(
-            [("now", .integer(now))] + (try merged("config", file, item, values)).map { ($0.name, $0.value) }
+            [("now", .integer(now))] + (try merged("config", of: item)).map { ($0.name, $0.value) }
         )
     }
 
     /// A member of the file, an object; what a case gives takes the place of a member of it, and null takes it away.
-    private static func merged(
-        _ name: MemberName,
-        _ file: ObjectReader,
-        _ item: ObjectReader,
-        _ values: CaseValues
-    ) throws -> JSONMembers {
+    func merged(_ name: MemberName, of item: ObjectReader) throws -> JSONMembers {
         var members = JSONMembers()
         for reader in [file, item] {
             for (name, value) in try reader.optionalValue(name).pairs {
@@ -159,12 +166,7 @@ struct CaseFile {
     }
 
     /// The provider's answer: to a GET with 200 and the usual headers, unless the case says otherwise.
-    private static func answer(
-        _ value: JSONValue,
-        _ file: ObjectReader,
-        _ values: CaseValues,
-        isSorted: Bool
-    ) throws -> JSONMembers {
+    func answer(_ value: JSONValue) throws -> JSONMembers {
         let reader = try ObjectReader(value)
         var url = try reader.string("url")
         if url.hasPrefix("/") { url = try (file.optionalString("answers_from") ?? "") + url }

@@ -59,7 +59,7 @@ extension GoogleVectors {
                     "why": .string("number \(number), and the purchase is \(state) when asked for"),
                     "body": .raw(hint(number)),
                     "answers": [["url": .string(url), "body": .raw(matrixPurchase(number, state).json)]],
-                    "expect": expectation(cell, number, state),
+                    "expect": expectation(cell, type: number, in: state),
                 ])
             }
         }
@@ -88,7 +88,7 @@ extension GoogleVectors {
         case 4: item.order = order
         case 8, 19:
             item.plan["priceChangeDetails"] = JSON.object([
-                "newPrice": money(11, 990_000_000), "priceChangeMode": "\"PRICE_INCREASE\"",
+                "newPrice": money(11, nanos: 990_000_000), "priceChangeMode": "\"PRICE_INCREASE\"",
                 "priceChangeState": "\"CONFIRMED\"", "expectedNewPriceChargeTime": JSON.time(event + 30 * day),
             ])
         case 18:
@@ -99,7 +99,7 @@ extension GoogleVectors {
         case 22:
             item.plan["priceStepUpConsentDetails"] = JSON.object([
                 "state": "\"PENDING\"", "consentDeadlineTime": JSON.time(event + 25 * day),
-                "newPrice": money(9900, 0, "KRW"),
+                "newPrice": money(9900, nanos: 0, currency: "KRW"),
             ])
         default: break
         }
@@ -111,9 +111,9 @@ extension GoogleVectors {
         return purchase
     }
 
-    private static func expectation(_ cell: String, _ number: Int, _ state: String) -> JSONText {
+    private static func expectation(_ cell: String, type number: Int, in state: String) -> JSONText {
         if cell == "-" { return ["nothing": "stale"] }
-        return ["events": .array(words(cell).map { expected($0, number, state) })]
+        return ["events": .array(words(cell).map { expected($0, type: number, in: state) })]
     }
 
     private static func outcome(_ kind: String, _ detail: String? = nil) -> JSONText {
@@ -124,7 +124,7 @@ extension GoogleVectors {
         cell == "pause planned" ? [cell] : cell.split(separator: " ").map(String.init)
     }
 
-    private static func expected(_ word: String, _ number: Int, _ state: String) -> JSONText {
+    private static func expected(_ word: String, type number: Int, in state: String) -> JSONText {
         switch word {
         case "renewed": outcome("renewed", #"{"cause":"scheduled","phase":"regular"}"#)
         // Paid for another period, and ended before we asked: its cause is unknown by then.

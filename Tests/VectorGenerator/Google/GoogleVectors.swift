@@ -100,7 +100,7 @@ extension GoogleVectors {
     /// The order that a token begins with; `..n` behind it names a renewal.
     package static let order = "GPA.3312-4415-6677-88990"
 
-    package static func money(_ units: Int64, _ nanos: Int64 = 0, _ currency: String = "EUR") -> String {
+    package static func money(_ units: Int64, nanos: Int64 = 0, currency: String = "EUR") -> String {
         JSON.object([
             "currencyCode": JSON.string(currency), "units": units == 0 ? nil : JSON.string(String(units)),
             "nanos": nanos == 0 ? nil : String(nanos),
@@ -151,7 +151,7 @@ extension GoogleVectors {
         package var phase: String? = "basePrice"
         package var isRenewing = true
         package var isPrepaid = false
-        package var price: String? = money(9, 990_000_000)
+        package var price: String? = money(9, nanos: 990_000_000)
         /// Members of the plan.
         package var plan: [String: String] = [:]
         package var extra: [String: String] = [:]

@@ -69,7 +69,7 @@ func compare(_ target: Target, requests: Int, rounds: Int) async throws {
     try await curl.shutdown()
     try await other.shutdown()
 
-    func row(_ name: String, _ throughput: Double, _ time: Double) {
+    func row(_ name: String, throughput: Double, time: Double) {
         let columns = [
             name.padding(toLength: 20, withPad: " ", startingAt: 0), String(format: "%10.0f", throughput),
             String(format: "%14.1f", time),
@@ -77,8 +77,8 @@ func compare(_ target: Target, requests: Int, rounds: Int) async throws {
         print(columns.joined(separator: " "))
     }
     print("client               requests/s  CPU µs/request")
-    row(Curl.name, pairs.map(\.curl.throughput).median, pairs.map(\.curl.processorTime).median)
-    row(AsyncHTTP.name, pairs.map(\.other.throughput).median, pairs.map(\.other.processorTime).median)
+    row(Curl.name, throughput: pairs.map(\.curl.throughput).median, time: pairs.map(\.curl.processorTime).median)
+    row(AsyncHTTP.name, throughput: pairs.map(\.other.throughput).median, time: pairs.map(\.other.processorTime).median)
     print(
         String(
             format: "ratio, median of %d rounds of %d: throughput %.2f, CPU %.2f",

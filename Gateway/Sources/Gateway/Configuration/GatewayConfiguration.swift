@@ -115,8 +115,8 @@ public struct GatewayConfiguration: Sendable {
             )
         }
         sealingKey = try Self.sealingKey(reader)
-        creditPolicy = try Self.json(reader, "credits.policy_file", "a credit policy")
-        catalog = try Self.json(reader, "products.catalog_file", "a catalogue of products")
+        creditPolicy = try Self.json(reader, setting: "credits.policy_file", kind: "a credit policy")
+        catalog = try Self.json(reader, setting: "products.catalog_file", kind: "a catalogue of products")
     }
 
     private static func database(_ reader: ConfigReader) throws -> Database {
@@ -188,8 +188,8 @@ public struct GatewayConfiguration: Sendable {
 
     private static func json<Value: Decodable>(
         _ reader: ConfigReader,
-        _ setting: String,
-        _ kind: String
+        setting: String,
+        kind: String
     ) throws -> Value? {
         guard let path = reader.string(forKey: ConfigKey(setting)) else { return nil }
         let bytes = try file(path, setting)

@@ -217,7 +217,7 @@ package struct Source: Sendable {
             )
             let configuration = GooglePlayAdapter.Configuration(packageNames: names, push: push)
             let keys = try RemoteKeySource(transport: transport)
-            return google(settings, names, try GooglePlayAdapter(configuration, keys: keys, api: api))
+            return google(settings, names: names, adapter: try GooglePlayAdapter(configuration, keys: keys, api: api))
         }
         let configuration = GooglePlayAdapter.Configuration(
             packageNames: names,
@@ -232,13 +232,18 @@ package struct Source: Sendable {
         )
         // Reports a wrong name at the start.
         _ = try PullWorker(pull.configuration, transport: transport, tokens: tokens, now: { Date() })
-        return google(settings, names, try GooglePlayAdapter(configuration, keys: nil, api: api), pull: pull)
+        return google(
+            settings,
+            names: names,
+            adapter: try GooglePlayAdapter(configuration, keys: nil, api: api),
+            pull: pull
+        )
     }
 
     private static func google(
         _ settings: Settings,
-        _ names: Set<String>,
-        _ adapter: GooglePlayAdapter,
+        names: Set<String>,
+        adapter: GooglePlayAdapter,
         pull: PullSettings? = nil
     ) -> Source {
         var source = Source(

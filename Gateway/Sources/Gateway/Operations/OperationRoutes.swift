@@ -69,7 +69,7 @@ struct OperationRoutes: Sendable {
                 let end = apple.adapter.verifier.signerValidUntil
             else { continue }
             let time = Int(end.timeIntervalSince1970)
-            metrics.gauge("lifecycle_signer_valid_until_timestamp_seconds", time, [("source", source.name)])
+            metrics.gauge("lifecycle_signer_valid_until_timestamp_seconds", time, labels: [("source", source.name)])
         }
     }
 }

@@ -66,7 +66,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
     public var text: String {
         values.withLock { values in
             var lines: [String] = []
-            func block(_ type: String, _ keys: some Collection<Key>, _ write: (Key) -> [String]) {
+            func block(_ type: String, _ keys: some Collection<Key>, write: (Key) -> [String]) {
                 var last = ""
                 for key in keys.sorted(by: { ($0.name, $0.labels) < ($1.name, $1.labels) }) {
                     if key.name != last { lines.append("# TYPE \(key.name) \(type)") }
