@@ -10,7 +10,7 @@ import NotificationSimulator
 import Testing
 
 @Suite("Answers of the App Store Server API") struct AnswerTests {
-    @Test("of the history are the webhook by another road: same ids, same facts, channel history")
+    @Test("the notification history gives the same ids and facts as the webhook, by the channel history")
     func history() async throws {
         let world = try World()
         world.serve()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("of the history keep to failures, and an expired page token names itself")
+    @Test("the history can be limited to failures, and an expired page token has its own error")
     func failures() async throws {
         let world = try World()
         world.serve()
@@ -109,7 +109,7 @@ import Testing
         #expect(!expired.access(at: World.start).isGranted)
     }
 
-    @Test("of the history of transactions come page by page, and later from the kept revision")
+    @Test("the history of transactions comes page by page, and later from the kept revision")
     func transactionHistory() async throws {
         let world = try World()
         world.serve()
@@ -142,7 +142,7 @@ import Testing
         #expect(error?.number == 4_000_005)
     }
 
-    @Test("of a history that begins at a time have what was bought from then on, and before its end")
+    @Test("a history between two times has the purchases made from its beginning until its end")
     func transactionHistoryFilter() async throws {
         let world = try World()
         world.serve()
@@ -209,7 +209,7 @@ import Testing
         #expect(error?.number == 4_040_010)
     }
 
-    @Test("of 401 lead to Sandbox only for an app without a release", arguments: [true, false])
+    @Test("an answer of 401 leads to Sandbox only for an app without a release", arguments: [true, false])
     func unreleased(isDeclaredReleased: Bool) async throws {
         let world = try World()
         world.serve()

@@ -98,7 +98,7 @@ import WireJSON
         #expect(error?.message.contains(secret) == false)
     }
 
-    @Test("of another key, issuer or app is refused by Apple, and the error says what to check")
+    @Test("Apple refuses a token of another key, issuer or app, and the error says what to check")
     func refused() async throws {
         let changes: [(inout AppStoreServerClient.Configuration) throws -> Void] = [
             { $0.bundleID = "com.example.other" },

@@ -104,7 +104,7 @@ import Testing
         #expect(try await journal.state(of: Self.lineage)?.access(at: world.now).isGranted == false)
     }
 
-    @Test("of another app, store or environment are unknown, and no request is made for the last two")
+    @Test("purchases of another app, store or environment are unknown, and no request is made for the last two")
     func unknown() async throws {
         let world = try World()
         world.serve()

@@ -240,7 +240,7 @@ struct RevocationCase: CustomTestStringConvertible, Sendable {
         #expect(try world.refusal(.soft(world.checker)) == .revoked)
     }
 
-    @Test("of an expired certificate cannot be known")
+    @Test("the revocation of an expired certificate cannot be known")
     func expired() async throws {
         let world = try RevocationWorld { exchange, _ in exchange.respond(404) }
         let later = Date(timeIntervalSince1970: 2_019_686_401)

@@ -44,7 +44,7 @@ struct AppleBoundaryTests {
         #expect(answer(unread, other).1.decision == .reject)
     }
 
-    @Test("what is kept is what was signed, whatever stands beside it")
+    @Test("the kept payload is the signed one, whatever stands beside it")
     func signedDocument() throws {
         let ours = try cases.delivery("SUBSCRIBED", "INITIAL_BUY", of: cases.transaction(), at: 0)
         var padded = Array(#"{"pad":"0123456789","signedPayload":"#.utf8)

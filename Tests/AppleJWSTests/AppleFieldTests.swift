@@ -74,7 +74,7 @@ struct AppleFieldTests {
         #expect(item.priceIncrease?.status == "SCHEDULED")
     }
 
-    @Test("of a transaction")
+    @Test("each member of a transaction is read")
     func transaction() throws {
         let payload = """
             {"transactionId":"2","originalTransactionId":"1","previousOriginalTransactionId":"0",\
@@ -144,7 +144,7 @@ struct AppleFieldTests {
         return try verifier.renewalInfo(jws(payload), receivedAt: now).value
     }
 
-    @Test("of renewal info")
+    @Test("each member of renewal info is read")
     func renewalInfo() throws {
         let value = try renewalInfo(token: "7E3FB204-2C6D-4A42-A9B1-6B5D5E0B9B10")
         #expect(value.originalTransactionID == "1")
@@ -190,7 +190,7 @@ struct AppleFieldTests {
         #expect(try verifier.transaction(jws(payload), receivedAt: now).value.appAccountToken == nil)
     }
 
-    @Test("of an app transaction")
+    @Test("each member of an app transaction is read")
     func appTransaction() throws {
         let payload = """
             {"receiptType":"Production","appAppleId":1234567890,"bundleId":"com.example.app",\
@@ -213,7 +213,7 @@ struct AppleFieldTests {
         #expect(value.originalPlatform == "visionOS")
     }
 
-    @Test("of what a notification carries")
+    @Test("each member that a notification carries is read")
     func notification() throws {
         func content(_ carrier: String) throws -> AppleNotification {
             let payload = """

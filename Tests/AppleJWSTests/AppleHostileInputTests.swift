@@ -236,7 +236,7 @@ struct AppleHostileInputTests {
         refused(by: fixture.adapter, Self.body(parts[0] + [0x2E] + parts[1] + [0x2E] + zeros))
     }
 
-    @Test("what is refused says nothing of the payload, also where the signature holds")
+    @Test("a refusal says nothing of the payload, even if the signature holds")
     func quiet() throws {
         let (fixture, _) = try Self.genuine.get()
         let marker = Self.marker

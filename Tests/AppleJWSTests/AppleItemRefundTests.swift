@@ -110,7 +110,7 @@ struct AppleItemRefundTests {
         #expect(balance(bought + part + more + all) == [0, 0])
     }
 
-    @Test("what is given back without taking anything away leaves the subscription")
+    @Test("a refund that takes nothing away leaves the subscription")
     func kept() throws {
         let subscription = transaction("Auto-Renewable Subscription", revokedAt: nil)
         let items = [item("basic", price: 5990, refunds: []), item("extra", price: 4000, refunds: [])]
@@ -188,7 +188,7 @@ struct AppleItemRefundTests {
         #expect(renewed.cause == .scheduled)
     }
 
-    @Test("what was bought for good, and is refunded and not taken away, is kept", arguments: ["CUSTOM", "FULL"])
+    @Test("a non-consumable whose refund takes nothing away is kept", arguments: ["CUSTOM", "FULL"])
     func bought(type: String) throws {
         let transaction = transaction("Non-Consumable", revokedAt: nil)
         let bought = try reported(

@@ -4,7 +4,7 @@ import NotificationSimulator
 import Normalizer
 import Testing
 
-@Suite("Who buys owns")
+@Suite("The buyer is the owner")
 struct AppleOwnershipTests {
     let cases: AppleReportedCases
 

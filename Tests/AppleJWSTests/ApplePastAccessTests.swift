@@ -64,7 +64,7 @@ struct ApplePastAccessTests {
         )
     }
 
-    @Test("of a grace that ran out, and the retry after it, each reads as it was then")
+    @Test("a grace that ran out, and the retry after it, each read as they were then")
     func lapsedGrace() throws {
         let failing = cases.renewal(["isInBillingRetryPeriod": "true", "gracePeriodExpiresDate": "@36"])
         let failed = try cases.notified(
@@ -147,7 +147,7 @@ struct ApplePastAccessTests {
         try check([begun(), refunded(at: 10), lagging, repeated, stated(at: 20)], expected)
     }
 
-    @Test("of refunds that were undone each leaves its own time without access, also before one that stands")
+    @Test("each refund that was undone leaves its own time without access, even before one that stands")
     func refundedAgain() throws {
         let first: [(day: Double, isGranted: Bool)] = [(4, true), (6, false), (9, false), (11, true), (14, true)]
         try check(
@@ -170,7 +170,7 @@ struct ApplePastAccessTests {
         try check([begun(), refunded(at: 5), reversed, refunded(at: 15)], first + [(day: 16, isGranted: false)])
     }
 
-    @Test("what was bought once, or shared, is denied until a snapshot gives it back")
+    @Test("a one-time or shared purchase is denied until a snapshot gives it back")
     func givenBack() throws {
         let bought = try cases.notified("ONE_TIME_CHARGE", of: pass(), status: nil, at: 0)
         let gone = pass(["revocationDate": "@10", "revocationReason": "0"])

@@ -4,7 +4,7 @@ import NotificationSimulator
 import Normalizer
 import Testing
 
-@Suite("What a product is called that is more than its identifier")
+@Suite("Names of products that are more than an identifier")
 struct AppleProductNameTests {
     let cases: AppleReportedCases
 

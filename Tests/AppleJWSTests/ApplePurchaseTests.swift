@@ -4,7 +4,7 @@ import NotificationSimulator
 import Normalizer
 import Testing
 
-@Suite("What was bought once: sharing that ends, and parts that go back")
+@Suite("One-time purchases: sharing that ends, and partial refunds")
 struct ApplePurchaseTests {
     let start = AppleFixture.start
     func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }

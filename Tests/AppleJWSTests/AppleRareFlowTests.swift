@@ -145,7 +145,7 @@ struct AppleRareFlowTests {
         #expect(ledger.states[0].access(at: day(7)).isGranted)
     }
 
-    @Test("what Apple says to have begun is not waited for by a host whose clock is slow")
+    @Test("a host whose clock is slow does not wait for a period that Apple says has begun")
     func slowClock() throws {
         let renewed = AppleSimulator.Notification(
             "DID_RENEW",
@@ -182,7 +182,7 @@ struct AppleRareFlowTests {
 
     /// Charged twice in a day, a customer may well ask Apple for the money of the first charge.
     @Test(
-        "what is said since of a renewal that was charged ahead and overtaken does not make it begin",
+        "later statements about a renewal that was charged ahead and overtaken do not make it begin",
         arguments: [29.9, 31, 40],
         [true, false]
     )
@@ -254,7 +254,7 @@ struct AppleRareFlowTests {
 
     /// Apple charges up to a day before the period begins, and a customer may restore what was bought in that very day.
     @Test(
-        "what was replaced or refunded long ago keeps no renewal from beginning when it is imported",
+        "an import of a period that was replaced or refunded long ago keeps no renewal from beginning",
         arguments: ["upgraded", "refunded"]
     )
     func importedBeforeRenewal(fate: String) throws {
@@ -281,7 +281,7 @@ struct AppleRareFlowTests {
         }
     }
 
-    @Test("who upgrades twice in a day has the higher product, and not what was there at first")
+    @Test("a customer who upgrades twice in a day has the highest product, and not the first one")
     func upgradedTwice() throws {
         var (basic, plus) = (
             period("1", from: 9, to: 39, product: "basic"), period("2", from: 9.5, to: 39.5, product: "plus")

@@ -17,7 +17,7 @@ struct AppleReceivingTests {
 
     // MARK: Answers
 
-    @Test("what fails inside a genuine notification is kept, and what fails outside is refused")
+    @Test("a failure inside a genuine notification is kept, and one outside is refused")
     func nestedFailure() throws {
         let fixture = try AppleFixture()
         let notification = try #require(try AppleStory.demo.notifications(from: AppleFixture.start).first)
@@ -64,7 +64,7 @@ struct AppleReceivingTests {
     // MARK: Identity
 
     @Test(
-        "what a client uploads has the identities and the facts of the webhook",
+        "a client's upload has the identities and the facts of the webhook",
         arguments: AppleStory.all.filter { !["test", "consent-rescinded", "external-purchase"].contains($0.id) }
     )
     func upload(story: AppleStory) throws {
@@ -198,7 +198,7 @@ struct AppleReceivingTests {
         }
     }
 
-    @Test("what is signed inside is of the notification's own app and environment, whatever else the receiver takes")
+    @Test("a signed part must be of the notification's own app and environment, whatever else the receiver takes")
     func nestedOfAnother() throws {
         let one = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 1)
         let two = try AppleSimulator(seed: "shared", bundleId: "com.example.two", appAppleId: 2)
@@ -308,7 +308,7 @@ struct AppleReceivingTests {
         #expect(error.map { Acknowledgement(for: .failure($0), provider: .apple).decision } == .acceptAndQuarantine)
     }
 
-    @Test("what an outage lost is made up for from Apple's record, however old, and from nowhere else")
+    @Test("Apple's record makes up for losses of an outage, however old, and no other channel does")
     func history() throws {
         let fixture = try AppleFixture { $0.maximumAge = .seconds(14 * 86_400) }
         let fetched = AppleFixture.start.addingTimeInterval(150 * 86_400)

@@ -5,7 +5,7 @@ import Normalizer
 import Testing
 
 /// Restored on another device, a purchase comes under another transaction identifier each time.
-@Suite("What was bought is restored")
+@Suite("Purchases are restored")
 struct AppleRestoreTests {
     let start = AppleFixture.start
     func day(_ days: Double) -> Date { start.addingTimeInterval(days * 86_400) }

@@ -116,7 +116,7 @@ struct AppleSnapshotTests {
     }
 
     @Test(
-        "what was bought for good comes back by a restore",
+        "a non-consumable comes back by a restore",
         arguments: ["Non-Consumable", "Non-Renewing Subscription"]
     )
     func boughtOnce(type: String) throws {

@@ -278,7 +278,7 @@ struct AppleStatementTests {
         )
     }
 
-    @Test("what expires in grace ends when Apple says so, by event and state alike")
+    @Test("a period that expires in grace ends when Apple says so, by event and state alike")
     func expiredInGrace() throws {
         let failing = cases.renewal(["isInBillingRetryPeriod": "true", "gracePeriodExpiresDate": "@46"])
         let failed = try cases.notified(

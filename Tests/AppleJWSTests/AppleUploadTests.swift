@@ -233,7 +233,7 @@ struct AppleUploadTests {
         #expect(planned.pendingProduct != nil)
     }
 
-    @Test("what Apple asks before it shows a retention message does not pass for renewal info")
+    @Test("Apple's request before a retention message does not pass for renewal info")
     func retentionMessage() throws {
         let fixture = try AppleFixture()
         let payload = """

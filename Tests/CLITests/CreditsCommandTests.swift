@@ -74,7 +74,7 @@ struct CreditsCommandTests {
         #expect(try balances(tested, []) == [])
     }
 
-    @Test("what is no policy, no use or no event is refused with 65")
+    @Test("a file that is no policy, no use or no event is refused with 65")
     func refused() throws {
         let (policy, other) = (try temporary(Self.policy), try temporary("{}"))
         defer { for file in [policy, other] { try? FileManager.default.removeItem(at: file) } }

@@ -81,7 +81,7 @@ struct JournalCommandTests {
         )
     }
 
-    @Test("What was stated without an event gives access, from the log and from the database")
+    @Test("A statement without an event gives access, from the log and from the database")
     func access() throws {
         let state = try script(#""$0" journal state cus_1 --source stripe_customer --at "# + Self.moment)
         #expect(state.status == 0)
@@ -150,7 +150,7 @@ struct JournalCommandTests {
         #expect(run.errors.contains("See 'lifecycle journal export --help'"))
     }
 
-    @Test("What cannot be used as a database is said, without its password")
+    @Test("An unusable database is reported without its password")
     func wrong() throws {
         for database in ["sqlite:", "mysql://x", "sqlite:/missing/file", "postgresql://u:hunter2@127.0.0.1:1/x"] {
             let run = try CommandLineRun(["journal", "events", "--database", database])

@@ -12,7 +12,7 @@ struct ReadmeTests {
             .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    @Test("What it shows of use is what the snippet compiles")
+    @Test("The usage that it shows is the compiled snippet")
     func use() throws {
         let section = try #require(
             try lines("README.md").split(separator: "## A Swift backend").last?.split(
@@ -82,7 +82,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("What it asks of the demo's events has an answer", arguments: ["state", "explain"])
+    @Test("Its questions about the demo's events have an answer", arguments: ["state", "explain"])
     func demoEvents(command: String) throws {
         let line = try #require(try lines("README.md").first { $0.hasPrefix("Scripts/lifecycle \(command) ") })
         let events = FileManager.default.temporaryDirectory.appendingPathComponent("readme-\(UUID().uuidString).jsonl")

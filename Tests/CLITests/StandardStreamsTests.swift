@@ -94,7 +94,7 @@ struct StandardStreamsTests {
         }
     }
 
-    @Test("What is wrong with a configuration is said, and where")
+    @Test("A wrong configuration is reported with the place of its error")
     func wrongConfigurations() throws {
         try withFolder { folder in
             let file = folder.appendingPathComponent("config.json").path

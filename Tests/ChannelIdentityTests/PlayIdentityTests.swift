@@ -54,7 +54,7 @@ extension NormalizedEvent {
 
 @Suite("One Play order, two channels")
 struct PlayIdentityTests {
-    @Test("what both report has one identity and one order", arguments: PlayStory.subscriptions)
+    @Test("a purchase that both channels report has one identity and one order", arguments: PlayStory.subscriptions)
     func identities(story: PlayStory) async throws {
         let channels = try await PlayChannels(story)
         for (step, events) in zip(story.steps, channels.steps) {

@@ -82,7 +82,7 @@ extension Statement {
     }
 }
 
-@Suite("What two channels cannot name alike")
+@Suite("Names that differ between two channels")
 struct PlayStatementTests {
     @Test("the second statement of what is so already is a duplicate", arguments: Statement.all, [true, false])
     func duplicates(statement: Statement, isGoogleFirst: Bool) async throws {

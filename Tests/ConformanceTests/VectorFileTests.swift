@@ -111,7 +111,7 @@ struct VectorFileTests {
     }
 
     @Test(
-        "what a file does not share is no case",
+        "a line that refers to an entry that the file does not share is no case",
         arguments: [
             #"{"id":"x","provider":"stripe","headers":{},"body":{"text":"t9"},"config":{"now":1}}"#,
             #"{"id":"x","provider":"stripe","headers":{"a":{"text":"t9"}},"body":"","config":{"now":1}}"#,

@@ -186,7 +186,7 @@ import Testing
         #expect(page.contains("there is access without an end"))
     }
 
-    @Test("of a lineage with many periods has a bounded picture")
+    @Test("the page of a lineage with many periods has a bounded picture")
     func bounded() {
         let lines = (0..<300).map { index in
             let start = Self.start.addingTimeInterval(Double(index) * Self.day)

@@ -91,7 +91,7 @@ struct AcknowledgementTests {
         #expect(String(decoding: body, as: UTF8.self).contains("ada"))
     }
 
-    @Test("of a one-time product, too")
+    @Test("a one-time product is acknowledged by its own path, too")
     func products() async throws {
         let answerer = try answerer(Self.found(Vectors.Product(acknowledgement: "PENDING").json))
         try await answerer.answer(Self.owed(.product))
@@ -125,7 +125,7 @@ struct AcknowledgementTests {
         }
     }
 
-    @Test("of another app, or without a token, are another's business")
+    @Test("purchases of another app, or without a token, are not owed by this adapter")
     func business() throws {
         let answerer = try answerer(HTTPTransportResponse(status: 410))
         #expect(!answerer.isOwed(Self.owed(.subscription, app: "com.example.other")))

@@ -244,7 +244,7 @@ struct ContinuedItemTests {
     }
 
     @Test(
-        "what a deferred change leaves gives its credits once, also when the change is carried out",
+        "the product before a deferred change gives its credits once, even when the change is carried out",
         arguments: [true, false]
     )
     func deferredAndCarriedOut(saysWhatIsReplaced: Bool) throws {
@@ -293,7 +293,7 @@ struct ContinuedItemTests {
 
     /// The purchase begins with the change, and its first order is charged when the change is carried out. Google says how an
     /// item was replaced for 60 days.
-    @Test("what a deferred change was replaced by is canceled under its own time", arguments: [40, 100])
+    @Test("the replacement of a deferred change is canceled under its own time", arguments: [40, 100])
     func deferredAndCanceled(day: Int64) throws {
         let end = Self.start + 30 * Self.day
         let changed = Self.start + 15 * Self.day

@@ -39,7 +39,7 @@ struct LateNewsTests {
     }
 
     /// After an outage Google answers all questions at once, with the end.
-    @Test("of a backlog that is looked up after the end, no beginning is news after it", arguments: [0, 7000])
+    @Test("a beginning in a backlog that is looked up after the end is no news after it", arguments: [0, 7000])
     func askedAfterTheEnd(apart: Int64) throws {
         let end = Self.start + 60 * Self.day
         let expired = Vectors.purchase("EXPIRED").with {

@@ -187,7 +187,7 @@ struct MappingStoryTests {
         )
     }
 
-    @Test("what relays say of the order joins the same lineage")
+    @Test("a relay's statement about the order joins the same lineage")
     func relaysJoin() throws {
         var (ledger, _) = try Self.ledger(Array(Self.life.prefix(2)))
         let relayed = SubscriptionID(store: .playStore, environment: .production, id: Vectors.order)

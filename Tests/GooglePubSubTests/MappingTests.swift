@@ -34,7 +34,7 @@ struct MappingTests {
         return SubscriptionID(store: .playStore, environment: .production, id: name)
     }
 
-    @Test("what the store says of items without an event is kept beside the events of others")
+    @Test("facts of items without an event are kept beside the events of others")
     func silentItemsKeepTheirFacts() throws {
         let purchase = Vectors.purchase("ACTIVE").with { purchase in
             purchase.items.append(Play.item.with { $0.product = "extra" })
@@ -228,7 +228,7 @@ struct MappingTests {
     }
 
     @Test(
-        "what could not be asked gives no access, and no end but that of the notification",
+        "a purchase that could not be looked up gets no access, and no end but that of the notification",
         arguments: [1, 2, 3, 4, 5, 6, 7, 12, 13]
     )
     func failedLookupsChangeNothing(number: Int) throws {
@@ -257,7 +257,7 @@ struct MappingTests {
         }
     }
 
-    @Test("what was never paid is neither canceled nor refunded")
+    @Test("a purchase that was never paid is neither canceled nor refunded")
     func unpaidIsNoRefund() throws {
         #expect(try Play.map(20, Vectors.purchase("PENDING_PURCHASE_CANCELED")).kinds == ["purchase_pending_canceled"])
         let unpaid = Vectors.Product(state: "CANCELLED", order: nil, completion: nil)
@@ -268,7 +268,7 @@ struct MappingTests {
     }
 
     @Test(
-        "who ended it is not guessed to be the customer",
+        "an end is the customer's only if Google says so",
         arguments: [
             ("userInitiated", "customer"), ("systemInitiated", "billing"), ("developerInitiated", "developer"),
             ("replacement", "replaced"), ("courtInitiated", "unknown"),
@@ -433,7 +433,7 @@ struct MappingTests {
         #expect(second.price == Price(Money(ExactDecimal(5), "EUR"), .refund))
     }
 
-    @Test("what was revoked does not read as the customer's wish", arguments: [12, 13])
+    @Test("a revocation does not read as the customer's wish", arguments: [12, 13])
     func reasonOfRevocation(number: Int) throws {
         let facts = try Play.map(number, Vectors.purchase("EXPIRED")).events.flatMap(\.facts)
         let reasons = facts.compactMap { fact in if case .periodEnded(let end) = fact { end.reason } else { nil } }

@@ -23,7 +23,7 @@ struct MappingVectorTests {
     }
 
     @Test(
-        "what can succeed later is answered with 503, and what was authentic with 200, or with 403 where it is another's",
+        "a delivery that can succeed later is answered with 503, an authentic one with 200, and another's with 403",
         arguments: try CommittedVectors.paths(of: .google)
     )
     func answers(path: String) async throws {

@@ -95,7 +95,7 @@ struct MappingWireTests {
         #expect(order.renewal == renewal)
     }
 
-    @Test("what crosses a queue is read again from the same bytes")
+    @Test("a notification that crosses a queue is read again from the same bytes")
     func codable() throws {
         let purchase = try SubscriptionPurchase(
             payload: Array(GoogleVectors.purchase("IN_GRACE_PERIOD").with { $0.extra["newer"] = #"{"x":1}"# }.json.utf8)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GooglePubSub
 
-@Suite("What a pull worker has in hand")
+@Suite("The messages that a pull worker has in hand")
 struct OutstandingTests {
     static let deadline = Duration.seconds(10)
     static let backoff = Backoff(first: .seconds(10), longest: .seconds(60))

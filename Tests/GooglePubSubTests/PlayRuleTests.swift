@@ -5,7 +5,7 @@ import VectorGenerator
 
 @testable import GooglePubSub
 
-@Suite("What Google Play's answers leave out, or list anew")
+@Suite("Members that Google Play's answers leave out, or list again")
 struct PlayRuleTests {
     typealias Vectors = GoogleVectors
     static let start = Vectors.event

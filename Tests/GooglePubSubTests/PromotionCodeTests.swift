@@ -6,7 +6,7 @@ import VectorGenerator
 @testable import GooglePubSub
 
 /// Codes are redeemed in the Play Store app as well, and Google makes no order for them.
-@Suite("What was bought once without an order")
+@Suite("One-time purchases without an order")
 struct PromotionCodeTests {
     typealias Vectors = GoogleVectors
     static let policy = CreditPolicy(["coins_100": .init(credits: 100)])

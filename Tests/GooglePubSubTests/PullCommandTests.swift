@@ -219,7 +219,7 @@ struct PullCommandTests {
         #expect(!errors.contains("secret-text"))
     }
 
-    @Test("what Google cannot answer about comes again later, and is not printed")
+    @Test("a message that Google cannot answer about comes again later, and is not printed")
     func redelivers() throws {
         let google = try PlayedGoogle([PlayedGoogle.message("a")]) { $0.respond(400 + 4) }
         defer { google.stop() }

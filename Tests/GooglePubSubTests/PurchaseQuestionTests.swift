@@ -137,7 +137,7 @@ struct PurchaseQuestionTests {
         #expect(transport.requests.count == asked + 2)
     }
 
-    @Test("what was asked crosses a queue, and says nothing in a log")
+    @Test("a question and its answers cross a queue, and say nothing in a log")
     func queue() async throws {
         let purchase = try await ask(answers: [Self.path: ResolutionTests.subscription("ACTIVE", linked: nil)])
         let read = try JSONDecoder().decode(
@@ -165,7 +165,7 @@ extension Google {
     }
 }
 
-@Suite("What a purchase comes to that was asked about without a notification")
+@Suite("Purchases that are looked up without a notification")
 struct PurchaseQuestionMappingTests {
     typealias Vectors = GoogleVectors
     static let day = Vectors.day
@@ -420,7 +420,7 @@ struct PurchaseQuestionMappingTests {
         }
     }
 
-    @Test("what a planned change has taken the place of did not expire")
+    @Test("a product that a planned change has replaced did not expire")
     func changeInEffect() throws {
         let changed = Self.renewed.with {
             $0.linked = "token-1"
@@ -455,7 +455,7 @@ struct PurchaseQuestionMappingTests {
         )
     }
 
-    @Test("who bought without an account token has access once the token is uploaded")
+    @Test("a customer who bought without an account token has access once the token is uploaded")
     func claim() throws {
         let bought = Self.first.with { $0.account = nil }
         let user = Account.Identifier("user-1", .obfuscatedAccountID)

@@ -76,7 +76,7 @@ struct RefundReviewTests {
         #expect(error.map { "\($0)".contains(Self.token) } == false)
     }
 
-    @Test("of another app or another store are not this adapter's")
+    @Test("refund reviews of another app or another store are not this adapter's")
     func others() async throws {
         let adapter = try adapter()
         let answers = try #require(adapter.refundReviews { _ in nil })

@@ -265,7 +265,7 @@ struct ReplacementCreditTests {
     }
 
     /// Without a word of its own, Google Play's revocation ends the period and names no refund.
-    @Test("what is bought after a revocation is paid for in full")
+    @Test("a purchase after a revocation gives its credits in full")
     func boughtAfterRevocation() throws {
         var host = Host()
         let bought = Vectors.purchase("ACTIVE").with {

@@ -98,7 +98,7 @@ struct BadDatabaseTests {
             }
         }
 
-        @Test("What is set up wrongly is a clear error")
+        @Test("A wrong setup is a clear error")
         func configuration() async throws {
             let server = try await PostgresServer.shared()
             #expect(await code(server.address("missing")) == .configuration)

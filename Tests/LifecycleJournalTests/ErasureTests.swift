@@ -188,7 +188,7 @@ struct ErasureTests {
         #expect(try await journal.erase(token).lineages == [Self.lineage])
     }
 
-    @Test("What takes the place of a name that a relay made is no name of the app's either")
+    @Test("The substitute for a name that a relay made is no name of the app's either")
     func madeName() {
         for name in ["$RCAnonymousID:77", "77"] {
             let identifier = Account.Identifier(name, .appUserID)

@@ -191,7 +191,7 @@ struct JournalTests {
         try await check()
     }
 
-    @Test("What cannot be kept is answered with 503, and is taken in when it comes again")
+    @Test("A delivery that cannot be kept is answered with 503, and is taken in when it comes again")
     func notKept() async throws {
         let life = try StripeLife()
         let faults = FaultSwitch()
@@ -220,7 +220,7 @@ struct JournalTests {
         #expect(try await journal.work(with: ["stripe": life.adapter]) == 0)
     }
 
-    @Test("What is of another mode waits in quarantine, and leaves it when it can be taken in")
+    @Test("A delivery of another mode waits in quarantine, and leaves it when it can be taken in")
     func quarantine() async throws {
         let life = try StripeLife()
         var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
@@ -287,7 +287,7 @@ struct JournalTests {
         #expect(ownership.conflicts.map(\.claimed) == [.init("ben", .appUserID)])
     }
 
-    @Test("Of copies that differ where nothing is signed one is kept, in quarantine and for a worker")
+    @Test("One of several copies that differ where nothing is signed is kept, in quarantine and for a worker")
     func signedDocuments() async throws {
         let life = try StripeLife()
         var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])

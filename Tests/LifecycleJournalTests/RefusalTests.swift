@@ -19,7 +19,7 @@ struct RefusalTests {
         return try #require(observer.deliveries.first)
     }
 
-    @Test("of a delivery whose secret is another endpoint's, or whose body was written anew")
+    @Test("a refusal names another endpoint's secret, or a rewritten body, as the possible cause")
     func signature() async throws {
         let expected = """
             header Stripe-Signature: none of 1 signatures was made over this body with one of 1 secrets: the secret is \
@@ -37,7 +37,7 @@ struct RefusalTests {
         #expect([observation.error?.rawValue, observation.message] == [nil, nil])
     }
 
-    @Test("of a file in a folder that is missing")
+    @Test("an error names a missing folder of the database")
     func missingFolder() async throws {
         let error = await #expect(throws: JournalError.self) {
             _ = try await SQLiteJournalStorage(path: TemporaryFolder().path("missing/file"))

@@ -4,7 +4,7 @@ import Testing
 @testable import Normalizer
 
 /// A host that keeps one ledger, a balance for each lineage, and one of one-time purchases.
-@Suite("What an account ends up with")
+@Suite("The result for an account")
 struct AccountStories {
     static let policy = CreditPolicy([
         "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
@@ -411,7 +411,7 @@ struct AccountStories {
         #expect(!state.access(at: Self.day(15)).isGranted)
     }
 
-    @Test("what a recovery is from does not depend on which of two linked names is looked at first")
+    @Test("the state before a recovery does not depend on which of two linked names is read first")
     func recoveryUnderTwoNames() {
         func play(
             _ event: LifecycleEvent,
@@ -471,7 +471,7 @@ struct AccountStories {
         #expect(causes == [.recovery(from: .grace)])
     }
 
-    @Test("what a result says beside its events is joined with it, also where it has none")
+    @Test("facts beside the events of a result are joined with it, even if it has no event")
     func wholeResult() throws {
         let began = Self.begins("t1", "basic", from: 0, to: 30, by: .apple)
         let beside = try #require(Self.begins("t2", "pro", from: 0, to: 30, lineage: "L2", by: .apple).statement)

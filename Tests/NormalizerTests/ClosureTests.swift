@@ -102,7 +102,7 @@ struct ClosureTests {
         )
     }
 
-    @Test("what is stated since is not meant: a period that begins later, and the same period stated again")
+    @Test("a closure does not concern later statements: a period that begins later, or the same period stated again")
     func since() throws {
         let hold = Self.statement("HOLD", at: 20, [Self.closed(20)])
         let paid = Self.statement("PAID", at: 40, [Self.period("o..1", from: 40, to: 70)])

@@ -180,7 +180,7 @@ struct CreditLife {
     ) -> Int64 { statement(policy, used: used, on: day).balance }
 }
 
-@Suite("What a statement of credits says")
+@Suite("The statement of credits")
 struct CreditStatementTests {
     @Test("a renewal resets, and what is left lapses with the access")
     func renewals() {
@@ -213,7 +213,7 @@ struct CreditStatementTests {
         #expect(life.balance(used: [(80, 3)], on: 45) == 120)
     }
 
-    @Test("what was charged counts, and not the list price")
+    @Test("the charged amount counts, and not the list price")
     func offer() {
         var life = CreditLife()
         life.buy("basic", "1", from: 0, until: 30, for: 10, currency: "EUR")
@@ -452,7 +452,7 @@ struct CreditStatementTests {
     }
 
     @Test(
-        "what is had beside the main product gives its credits beside, once they are paid for, and for the time that it is there"
+        "an add-on gives its credits in addition to the main product's, once paid for, and as long as it is there"
     )
     func items() {
         var policy = creditPolicy
@@ -507,7 +507,7 @@ struct CreditStatementTests {
         #expect(life.balance(used: [(66, 31)], on: 35) == 275 + 200 - 66)
     }
 
-    @Test("so do two that were replaced one after the other before their payments came")
+    @Test("two renewals that are replaced one after the other before their payments come give their credits, too")
     func replacedTwiceBeforePaid() {
         var life = CreditLife(store: .stripe)
         life.buy("pro", "1", from: 0, until: 30, for: nil)

@@ -128,7 +128,7 @@ struct EventCodingTests {
         #expect(object["kind"]?.text == event.kind.rawValue)
     }
 
-    @Test("What prints an event shows which one it is, and nothing of a person")
+    @Test("A printed event shows which one it is, and nothing of a person")
     func printing() {
         let event = envelope(.unmapped(.init(type: "marker", subtype: "marker")))
         var dumped = ""
@@ -170,7 +170,7 @@ struct EventCodingTests {
     }
 
     @Test(
-        "What is not an event does not read as one",
+        "JSON that is not an event does not read as one",
         arguments: [
             #"{"kind":"new_kind"}"#, #"{"kind":"expired"}"#, #"{"kind":"expired","detail":{"reason":"x"}}"#, #"{}"#,
             #"{"kind":"billing_issue","detail":{"access":"other","action_required":false}}"#,

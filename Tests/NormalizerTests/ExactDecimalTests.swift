@@ -57,7 +57,7 @@ struct ExactDecimalTests {
         #expect(ExactDecimal(coefficient: 1, scale: -1) == nil)
     }
 
-    @Test("What can be made can be written and read again")
+    @Test("Every number that can be made can be written and read again")
     func limits() throws {
         let digits: Int128 = 99_999_999_999_999_999_999_999_999_999_999_999_999
         for coefficient in [digits, -digits] {

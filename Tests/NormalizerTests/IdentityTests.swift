@@ -60,7 +60,7 @@ struct IdentityTests {
         )
     }
 
-    @Test("What a Play order pays for is named by order and product, however a channel names the two")
+    @Test("A transaction of a Play order is named by order and product, however a channel names the two")
     func items() {
         let order: TransactionID = "GPA.1234-5678-9012-34567..0"
         let names =

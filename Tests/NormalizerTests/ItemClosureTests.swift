@@ -108,7 +108,7 @@ struct ItemClosureTests {
         #expect(try Self.granted([elsewhere, Self.end(at: 5, coversItems: true)], at: 6) == ["P:a"])
     }
 
-    @Test("what an item states since is its own")
+    @Test("later statements of an item are its own")
     func since() throws {
         let items = [Self.item("P:a", from: 0), Self.item("P:b", from: 0)]
         let again = Self.item("P:a", from: 10)

@@ -51,7 +51,7 @@ struct LogLineTests {
         #expect(try CanonicalJSON.bytes(LogLine.event(Self.started)) == CanonicalJSON.bytes(Self.started))
     }
 
-    @Test("What was stated without an event gives access that a log of events alone denies")
+    @Test("A statement without an event gives access that a log of events alone denies")
     func access() throws {
         let result = Normalization(noChange: .init(.unchanged, statement: Self.statement))
         let moment = Self.start.addingTimeInterval(Self.month * 1.5)

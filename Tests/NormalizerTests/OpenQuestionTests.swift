@@ -3,7 +3,7 @@ import Testing
 
 @testable import Normalizer
 
-@Suite("What is open about a purchase")
+@Suite("Open questions about a purchase")
 struct OpenQuestionTests {
     static let start = Date(timeIntervalSince1970: 1_800_000_000)
     static let day: TimeInterval = 86_400

@@ -160,7 +160,7 @@ struct OwnershipStories {
         return Set(access.grantors.map(\.subscription.store))
     }
 
-    @Test("what moves with one store's account is what was bought in that store")
+    @Test("a transfer of one store's account moves the purchases made in that store")
     func transferOfOneStore() {
         let first = Account("u1", .appUserID)
         let story = [
@@ -181,7 +181,7 @@ struct OwnershipStories {
         #expect(Self.stores("u2", all) == [.appStore, .stripe, .playStore, .promotional])
     }
 
-    @Test("what was moved to an account of several names moves on under any of them")
+    @Test("a purchase that was moved to an account of several names moves on under any of them")
     func transferOfTransferred() {
         let story = [
             Self.owned("O1", .appStore, by: Account("u1", .appUserID)),
@@ -225,7 +225,7 @@ struct OwnershipStories {
     }
 
     @Test(
-        "of several purchases one moves when a later statement names the new account for it",
+        "one of several purchases moves when a later statement names the new account for it",
         arguments: [
             ([], [], 2), ([("week", "attacker")], ["week"], 1),
             ([("week", "attacker"), ("year", "victim")], ["week"], 0), ([("year", "victim")], [], 1),
@@ -300,7 +300,7 @@ struct OwnershipStories {
         }
     }
 
-    @Test("what lives in another environment gives nothing, whoever selected it")
+    @Test("a purchase in another environment gives nothing, whichever environment was selected")
     func otherEnvironment() throws {
         let owned = Self.owned("O1", .appStore, by: Account("u1", .appUserID))
         let states = Self.ledger([owned]).states
@@ -366,7 +366,7 @@ struct OwnershipStories {
     }
 
     /// RevenueCat names the two of each claim, and not the others that came before.
-    @Test("who claims twice what was bought on the web keeps what was claimed first, under each name")
+    @Test("an account that claims two web purchases keeps the first claim, under each name")
     func linkedTwice() {
         func name(_ id: String) -> Account.Identifier { .init(id, .appUserID) }
         let story = [

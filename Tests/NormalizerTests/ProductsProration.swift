@@ -83,7 +83,7 @@ struct ProductsProration {
         )
     }
 
-    @Test("what cannot be prorated says why")
+    @Test("a change that cannot be prorated says why")
     func failures() throws {
         let start = cycle.start
         #expect(throws: Proration.Failure.unboundedPeriod) {

@@ -131,7 +131,7 @@ struct ReportTests {
     }
 
     @Test(
-        "what notifications had stated to a state that was stored before reports were kept is not reported by another channel"
+        "another channel does not report again the statements in a state that was stored before reports were kept"
     )
     func storedBefore() throws {
         let events = [

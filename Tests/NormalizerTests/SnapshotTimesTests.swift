@@ -49,7 +49,7 @@ struct SnapshotTimesTests {
         }
     }
 
-    @Test("of a stored state are bounded, whatever it says")
+    @Test("the times of a stored state are bounded, whatever it says")
     func hostile() throws {
         let text =
             #"{"transaction":"1","at":"2026-01-01T00:00:00.000Z","earlier":["2026-02-01T00:00:00.000Z"],"exponent":9000}"#

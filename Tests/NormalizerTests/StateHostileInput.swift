@@ -124,7 +124,7 @@ struct StateHostileInput {
         }
     }
 
-    @Test("of two linked names that each know a grace period, the later word counts", arguments: [31.1, 31.3])
+    @Test("the later statement counts if each of two linked names has a grace period", arguments: [31.1, 31.3])
     func graces(reported: Double) {
         let other = SubscriptionID(store: .appStore, environment: .production, id: "O2")
         var state = SubscriptionState(members: [lineage, other])

@@ -100,7 +100,7 @@ struct StatePurchaseTests {
         }
     }
 
-    @Test("What runs out is over since its end, also where it is refunded later")
+    @Test("An expired purchase is over since its end, even if it is refunded later")
     func end() {
         var state = SubscriptionState(Self.lineage)
         let purchase = Self.bought(.nonRenewing, until: Self.day(30))
@@ -139,7 +139,7 @@ struct StatePurchaseTests {
         }
     }
 
-    @Test("Of what is over the last to end counts")
+    @Test("The last purchase to end counts when all are over")
     func lastEnd() {
         let (short, long) = (Self.bought(.nonRenewing, until: Self.day(20)), Self.day(30))
         let other = Self.bought(.nonRenewing, until: long, "q", as: "t2")

@@ -4,7 +4,7 @@ import Testing
 @testable import Normalizer
 
 /// The refinement of an event by earlier knowledge.
-@Suite("What an event is to a state")
+@Suite("The refinement of events by a state")
 struct StateRefinementTests {
     private static func reported(
         _ event: LifecycleEvent,
@@ -37,7 +37,7 @@ struct StateRefinementTests {
     }
 
     @Test(
-        "what follows within an offer converts nothing",
+        "a period that follows within an offer converts nothing",
         arguments: [
             (.introductory, .introductory, .unknown), (.introductory, .regular, .introductoryConversion),
             (.trial, .trial, .unknown), (.trial, .regular, .trialConversion),
@@ -175,7 +175,7 @@ struct StateRefinementTests {
 
     /// A relay names what replaces a purchase on Google Play as another lineage, which has the name of its first order.
     @Test(
-        "what begins long after an end has replaced nothing, and the end takes the credits",
+        "a period that begins long after an end has replaced nothing, and the end takes the credits",
         arguments: [(PurchaseStore.appStore, "L1"), (.playStore, "t2")]
     )
     func endBeforeAnother(store: PurchaseStore, lineage: String) throws {

@@ -52,7 +52,7 @@ struct StateSchemaTests {
         }
     }
 
-    @Test("What is not a state does not pass")
+    @Test("JSON that is not a state does not pass")
     func undocumented() throws {
         let schema = try #require(Self.schema)
         #expect(try schema.violation(try JSONDocument(parsing: Array(#"{"periods":[]}"#.utf8)).root) != nil)

@@ -136,7 +136,7 @@ struct AdapterTests {
         }
     }
 
-    @Test("what crosses a queue is the body, read again")
+    @Test("the body crosses a queue, and is read again")
     func coding() throws {
         let adapter = try Self.adapter()
         let proven = try adapter.authenticate(try Self.delivery(Self.renewal.body))
@@ -187,7 +187,7 @@ struct AdapterTests {
         }
     }
 
-    @Test("what to ask for, after which webhook")
+    @Test("each webhook says which lookup it needs")
     func hints() throws {
         let adapter = try Self.adapter()
         func hint(_ event: RevenueCatSimulator.Event) throws -> RevenueCatEvent.Hint? {
@@ -240,7 +240,7 @@ struct AdapterTests {
         #expect(try adapter.authenticate(try Self.delivery(event.body)).value.event.productID == plain)
     }
 
-    @Test("what only notices are made of is not looked at in a lifecycle event")
+    @Test("members that only notices have are not read in a lifecycle event")
     func notes() throws {
         let adapter = try Self.adapter()
         func normalized(_ type: String) throws -> Normalization {

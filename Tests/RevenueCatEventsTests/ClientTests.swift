@@ -243,7 +243,7 @@ struct ClientTests {
     }
 
     @Test(
-        "what can succeed later is tried again, what cannot is not",
+        "only a request that can succeed later is tried again",
         arguments: [
             (423, #"{"type":"resource_locked_error","retryable":true}"#, 4), (500, "{}", 4), (502, "<html>", 4),
             (503, "", 4),

@@ -192,7 +192,7 @@ struct ComparisonTests {
         #expect(ChannelComparison(silent, channels.apple).onlyFirst.contains { $0.id == end.id })
     }
 
-    @Test("what one side missed is named, and what follows for access")
+    @Test("an event that one side missed is named, with the difference in access")
     func missed() throws {
         let channels = try Self.channels()
         let missing = try #require(channels.apple[2].transaction)
@@ -208,7 +208,7 @@ struct ComparisonTests {
     }
 
     /// A tester turns renewal off, on and off again within a month of five minutes, and one channel loses the first.
-    @Test("of several similar events within the window the nearest in time is the same")
+    @Test("the nearest in time of several similar events within the window is the same")
     func nearest() throws {
         let channels = try Self.channels()
         let canceled = try #require(channels.apple.first { $0.kind == .autoRenewDisabled })
@@ -227,7 +227,7 @@ struct ComparisonTests {
         #expect(mirrored.onlySecond.map(\.id) == [first[0].id])
     }
 
-    @Test("what differs is named by its member")
+    @Test("a difference is named by its member")
     func differences() throws {
         let channels = try Self.channels()
         var relayed = channels.relayed
@@ -257,7 +257,7 @@ struct ComparisonTests {
         #expect(comparison.differing.allSatisfy { $0.differences.allSatisfy { $0.first == nil && $0.second == nil } })
     }
 
-    @Test("what was charged and what went back are compared, and signs are no difference")
+    @Test("charges and refunds are compared, and signs are no difference")
     func prices() throws {
         let channels = try Self.channels()
         let refund = try #require(channels.relayed.first { $0.kind == .refunded })

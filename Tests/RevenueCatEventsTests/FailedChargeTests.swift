@@ -63,7 +63,7 @@ struct FailedChargeTests {
         }
     }
 
-    @Test("of the two webhooks of one failed charge, the later end of grace counts, in any order")
+    @Test("the later end of grace in the two webhooks of one failed charge counts, in any order")
     func laterEnd() throws {
         let at = t1 + 2000
         let pairs = [
@@ -193,7 +193,7 @@ struct FailedChargeTests {
         }
     }
 
-    @Test("what a reversal of a refund leaves at the refund's end goes back to the paid end, in any order")
+    @Test("a reversal of a refund moves the end back to the paid end, in any order")
     func reversalWithTheRefundsEnd() throws {
         let cut = t0 + 10 * day
         let refund = traps.event(

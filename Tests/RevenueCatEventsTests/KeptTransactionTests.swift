@@ -46,7 +46,7 @@ struct KeptTransactionTests {
         #expect(host.balance == 0)
     }
 
-    @Test("who came back after an end can leave again", arguments: ["STRIPE", "AMAZON", "PADDLE"])
+    @Test("a customer who came back after an end can leave again", arguments: ["STRIPE", "AMAZON", "PADDLE"])
     func endedTwice(store: String) throws {
         let fields: KeyValuePairs<String, JSONText?> = [
             "store": .string(store), "original_transaction_id": "S1",

@@ -41,7 +41,7 @@ struct LateTellingTests {
         #expect(host.balance >= 480)
     }
 
-    @Test("what is bought after a refund pays out in full")
+    @Test("a purchase after a refund pays out in full")
     func afterRefund() throws {
         let basic = CreditTests.event("INITIAL_PURCHASE", at: Self.t0 + 5000, .first, product: "basic_m").priced(
             "10.00"

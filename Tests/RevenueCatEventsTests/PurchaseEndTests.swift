@@ -102,7 +102,7 @@ struct PurchaseEndTests {
         #expect(try access([Self.bought(store), back, end], at: [-1, 1, 25, 72]) == [true, false, true, true])
     }
 
-    @Test("what is stated again afterwards goes on, and a new purchase begins")
+    @Test("a purchase that is stated again after its end goes on, and a new purchase begins")
     func since() throws {
         let ahead = Self.ahead("PLAY_STORE", order: "GPA.1..0")
         let extended = Self.event(

@@ -15,7 +15,7 @@ private let day: Int64 = 86_400_000
 struct RefundLookupTests {
     typealias Event = RevenueCatSimulator.Event
 
-    @Test("of a one-time purchase are news when the webhook comes", arguments: [false, true])
+    @Test("a refund of a one-time purchase is news when the webhook comes", arguments: [false, true])
     func purchase(isLooking: Bool) async throws {
         let bought = try PurchaseLookupTests.webhook()
         let cancellation = Event(

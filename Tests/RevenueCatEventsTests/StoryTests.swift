@@ -206,7 +206,7 @@ struct StoryTests {
         .init("S3-10", at: t1 + day, .active, until: t2, environment: .sandbox),
     ]
 
-    @Test("what a story comes to", arguments: outcomes)
+    @Test("a story has the expected outcome", arguments: outcomes)
     func outcome(outcome: StoryOutcome) throws {
         var ledger = AccountLedger()
         for event in try Self.events(try Self.story(outcome.story)).reversed() { _ = ledger.apply(event) }

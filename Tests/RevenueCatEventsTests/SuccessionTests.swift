@@ -185,7 +185,7 @@ struct SuccessionTests {
         case byTime, byCatalogue, byWebhook, byFamily
     }
 
-    @Test("what is bought some minutes after a change is another purchase, in every order", arguments: Naming.allCases)
+    @Test("a purchase some minutes after a change is another one, in every order", arguments: Naming.allCases)
     func unrelated(naming: Naming) throws {
         let moment = t0 + (t1 - t0) / 2
         var change = upgrade("basic", "pro", at: moment)
@@ -215,7 +215,7 @@ struct SuccessionTests {
     }
 
     /// Without a name or a catalogue nothing shows which of the two took the place of the old one. The customer has both.
-    @Test("what is bought at the time of a change to an unnamed product runs next to the new one", arguments: [-1, 1])
+    @Test("a purchase at the time of a change to an unnamed product runs next to the new one", arguments: [-1, 1])
     func bought(minutes: Int64) throws {
         let moment = t0 + 15 * day
         let change = upgrade("basic", "pro", at: moment)

@@ -184,7 +184,7 @@ struct TwoChannelTests {
         try #require(AppleStory.all.first { $0.id == name }, "\(name)")
     }
 
-    @Test("what both report has one identity, one lineage and one transaction", arguments: stories)
+    @Test("a purchase that both channels report has one identity, one lineage and one transaction", arguments: stories)
     func identities(name: String) throws {
         let channels = try Self.channels(try Self.story(name))
         let shared: Set<LifecycleEvent.Kind> = [

@@ -62,7 +62,7 @@ struct TimestampedSignatureTests {
         #expect(failure { () throws(SignatureError) in try read("T=1") }?.kind == .malformed)
     }
 
-    @Test("what has not the form of a code counts as a signature and matches none")
+    @Test("a signature that does not have the form of a code counts, and matches none")
     func codes() throws {
         let digits = String(repeating: "0123456789abcdef", count: 4)
         for text in [

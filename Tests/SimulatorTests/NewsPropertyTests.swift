@@ -151,7 +151,7 @@ struct NewsPropertyTests {
     }
 
     @Test(
-        "what only facts state is given by the state, and silences the notification that comes after all",
+        "a state announces news that only facts state, and silences the notification that comes after all",
         arguments: CustomerStory.all
     )
     func unreported(story: CustomerStory) async throws {

@@ -12,7 +12,7 @@ struct RefundCreditTests {
     ])
 
     /// Google Play tells of the refund, and of the end that it brought, by themselves.
-    @Test("what is bought seconds later on Google Play is paid for in full", arguments: [false, true])
+    @Test("a purchase seconds later on Google Play gives its credits in full", arguments: [false, true])
     func boughtAgain(isChangePlanned: Bool) async throws {
         var steps: [CustomerStory.Step] = [.init(.after(.zero), .subscribe(.proYearly))]
         if isChangePlanned { steps.append(.init(.after(.seconds(86_400)), .downgrade(.basicMonthly))) }

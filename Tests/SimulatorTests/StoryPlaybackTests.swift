@@ -26,7 +26,7 @@ extension CustomerStory: CustomTestStringConvertible {
 @Suite("Stories")
 struct StoryPlaybackTests {
     @Test(
-        "of a refund on Google Play contradict nothing: the refund explains the end that is reported with it",
+        "stories of a refund on Google Play contradict nothing: the refund explains the end that is reported with it",
         arguments: ["life", "refund", "refund-past", "chargeback-lost"]
     )
     func refundsAreNoContradiction(id: String) async throws {
@@ -40,7 +40,7 @@ struct StoryPlaybackTests {
     }
 
     @Test(
-        "what is bought for good gives access on every provider, with a catalogue and without",
+        "a non-consumable gives access on every provider, with a catalogue and without",
         arguments: [false, true]
     )
     func lifetime(isListed: Bool) async throws {

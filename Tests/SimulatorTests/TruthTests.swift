@@ -29,7 +29,10 @@ struct TruthTests {
 }
 
 extension TruthTests {
-    @Test("so they are for who buys coins, disputes, pays late or cancels at once", arguments: CustomerStory.providers)
+    @Test(
+        "they are right for customers who buy coins, dispute, pay late or cancel at once",
+        arguments: CustomerStory.providers
+    )
     func rareWalks(provider: Provider) async throws {
         try await walk(provider, isRare: true) { try await WalkedHost.difference($0, $1) }
     }
@@ -37,7 +40,7 @@ extension TruthTests {
     /// At Stripe a price that was raised before a change of plan, and credits used in the first of two graces; at Google Play a deferred
     /// change within the day of a charge ahead.
     @Test(
-        "so they are in lives that few draw",
+        "they are right in lives that few draw",
         arguments: [(.stripe, 89), (.stripe, 102), (.stripe, 346), (.google, 352)] as [(Provider, UInt64)]
     )
     func livesThatFewDraw(provider: Provider, seed: UInt64) async throws {
@@ -55,7 +58,7 @@ extension TruthTests {
     }
 
     @Test(
-        "who names no products has access with what was bought once, and loses none of a plan",
+        "a host that names no products gives access for one-time purchases, and loses none of a plan",
         arguments: CustomerStory.providers
     )
     func withoutCatalog(provider: Provider) async throws {
@@ -65,7 +68,7 @@ extension TruthTests {
     }
 
     @Test(
-        "so they are where a store and its relay tell of one purchase, whoever is first",
+        "they are right if a store and its relay report one purchase, whichever is first",
         arguments: [Provider.apple, .google],
         Telling.allCases
     )
@@ -86,7 +89,7 @@ extension TruthTests {
 
 extension TruthTests {
     /// Google states the end of grace as that of the period, and no more that it is one.
-    @Test("who cancels in grace has access until it ends")
+    @Test("a customer who cancels in grace has access until it ends")
     func canceledInGrace() async throws {
         let story = CustomerStory(
             "canceled-in-grace",
@@ -127,7 +130,10 @@ extension TruthTests {
     }
 
     /// Credits are left out: what is paid for by a notification that never arrives waits for it.
-    @Test("what is lost is made good by the next word of the purchase", arguments: [Provider.apple, .google, .stripe])
+    @Test(
+        "the next statement of the purchase makes up for a lost delivery",
+        arguments: [Provider.apple, .google, .stripe]
+    )
     func losses(provider: Provider) async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == provider })
         for seed in 1...Self.count {
@@ -153,7 +159,7 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    @Test("what comes late, and twice, leaves what came in time", arguments: CustomerStory.providers)
+    @Test("late and repeated deliveries do not change the result of those in time", arguments: CustomerStory.providers)
     func late(provider: Provider) async throws {
         try await walk(provider, isRare: true) { try await WalkedHost.lateDifference($0, $1) }
     }
@@ -161,7 +167,7 @@ extension TruthTests {
 
 extension TruthTests {
     @Test(
-        "what a provider is asked about besides is no other truth, and reported once",
+        "additional questions to a provider change no result, and are reported once",
         arguments: [Provider.google, .stripe],
         Looking.allCases
     )
@@ -184,7 +190,7 @@ extension TruthTests {
     }
 
     /// A look-up states a grace once more, days after it began.
-    @Test("what is used in grace is used of what lapses with it, also after a look-up in grace")
+    @Test("credits used in grace are taken from those that lapse with it, even after a look-up in grace")
     func questionInGrace() async throws {
         let simulator = try #require(try Simulators.all.get().first { $0.provider == .stripe })
         let walk = RandomWalk(.stripe, seed: 222, steps: 14, isRare: false)
@@ -203,7 +209,7 @@ extension TruthTests {
 
 extension TruthTests {
     @Test(
-        "what RevenueCat is asked about besides is no other truth, and reported once",
+        "additional questions to RevenueCat change no result, and are reported once",
         arguments: [Looking.ahead, .after, .whenever]
     )
     func relayQuestions(looking: Looking) async throws {
@@ -235,7 +241,7 @@ extension TruthTests {
 }
 
 extension TruthTests {
-    @Test("what a device uploads is no other truth, and reported once", arguments: Looking.allCases, Upload.allCases)
+    @Test("a device's upload changes no result, and is reported once", arguments: Looking.allCases, Upload.allCases)
     func uploads(looking: Looking, upload: Upload) async throws {
         // Of grace, and of a refund that was undone, a transaction alone says nothing.
         guard looking != .instead || upload == .withRenewalInfo else { return }
@@ -276,7 +282,7 @@ extension TruthTests {
 
 extension TruthTests {
     /// The adapter's default configuration. Only orders show when a charge ahead of time begins to count.
-    @Test("so they are where no paid order is asked for", arguments: [nil, .ahead, .instead] as [Looking?])
+    @Test("they are right if no paid order is asked for", arguments: [nil, .ahead, .instead] as [Looking?])
     func withoutOrders(looking: Looking?) async throws {
         for isRare in [false, true] {
             try await walk(.google, isRare: isRare) { walk, google in
@@ -291,7 +297,7 @@ extension TruthTests {
 
 extension TruthTests {
     /// The renewal is paid in grace, and only its order would state when its period began.
-    @Test("what is paid in grace begins with grace, also where no paid order is asked for")
+    @Test("a period that is paid in grace begins with grace, even if no paid order is asked for")
     func paidInGraceWithoutOrders() async throws {
         let google = try #require(try Simulators.all.get().first { $0.provider == .google })
         let walk = RandomWalk(.google, seed: 41, steps: 14, isRare: false)

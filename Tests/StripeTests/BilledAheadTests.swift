@@ -156,7 +156,7 @@ struct BilledAheadTests {
         }
     }
 
-    @Test("what was used beside a year that is billed ahead begins no period of its own")
+    @Test("metered use beside a year that is billed ahead begins no period of its own")
     func usageBesideYear() throws {
         func item(_ id: String, _ product: String, usage: String, from: Int64, days: Int64) -> JSONText {
             [

@@ -74,7 +74,7 @@ struct EventsAloneTests {
         )
     }
 
-    @Test("who pays the open invoice has what was paid for, in any order", arguments: versions, policies)
+    @Test("a customer who pays the open invoice has the paid period, in any order", arguments: versions, policies)
     func rescue(version: StripeSimulator.Version, policy: StripeAdapter.Policy.PastDueAccess) throws {
         let adapter = try policed { $0.pastDue = policy }
         for status in ["past_due", "unpaid"] {
@@ -135,7 +135,7 @@ struct EventsAloneTests {
         }
     }
 
-    @Test("who does not pay is locked out, as Stripe says")
+    @Test("a customer who does not pay is locked out, as Stripe says")
     func unpaid() throws {
         let (unpaid, _, end) = rescued(from: "unpaid", .endive)
         for order in RareFlowTests.permutations(unpaid) {

@@ -116,7 +116,7 @@ struct ItemTests {
         }
     }
 
-    @Test("what ends the subscription ends its items", arguments: versions)
+    @Test("the end of the subscription ends its items", arguments: versions)
     func end(version: StripeSimulator.Version) throws {
         let both = Self.subscription([.pro, Self.addOn])
         var ended = both
@@ -167,7 +167,7 @@ struct ItemTests {
         }
     }
 
-    @Test("what the host calls an add-on is none of a subscription's main products", arguments: versions)
+    @Test("a product that the host calls an add-on is none of a subscription's main products", arguments: versions)
     func configured(version: StripeSimulator.Version) throws {
         for name in ["prod_pro", "price_pro_month"] {
             let adapter = try policed { $0.addOnProducts = [name] }

@@ -248,7 +248,7 @@ struct LookupTests {
     }
 
     @Test(
-        "what Stripe does not know under our key has not expired, and is kept to be looked at",
+        "a subscription that Stripe does not know under our key has not expired, and is kept for inspection",
         arguments: [404, 410]
     )
     func unknown(status: Int) async throws {

@@ -208,7 +208,7 @@ struct MixedCreditTests {
         #expect(host.credits(on: 401) == [0, 0])
     }
 
-    @Test("what an item gave ends with what was paid for it, while another goes on that gives nothing")
+    @Test("an item's credits end with its paid period, while another item that gives none goes on")
     func removedItem() throws {
         var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
         for taken in Self.suspended.prefix(3) + [
@@ -226,7 +226,7 @@ struct MixedCreditTests {
         #expect(host.state.access(at: date(created + 61 * day)).isGranted)
     }
 
-    @Test("what an item gave is there until its next month is heard of, and once more then")
+    @Test("an item's credits last until its next month is reported, and are given once more then")
     func lateRoll() throws {
         var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
         for taken in Self.suspended.prefix(3) + [Self.paid(2, [("seats", 30...60)], at: 30.1)] { try host.take(taken) }

@@ -336,7 +336,7 @@ struct PaymentJoinTests {
         }
     }
 
-    @Test("what was sold once is gone when all its money went back, be it in parts and in any order")
+    @Test("a one-time purchase is gone when all its money went back, in parts or whole, in any order")
     func sale() throws {
         let session: JSONText = [
             "id": "cs_1", "object": "checkout.session", "amount_total": .integer(Self.sold), "currency": "usd",

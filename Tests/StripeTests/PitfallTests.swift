@@ -236,7 +236,7 @@ struct PitfallTests {
         }
     }
 
-    @Test("what was left of a period that began anew is gone")
+    @Test("the rest of a period that began again is gone")
     func restart() throws {
         let before = Self.active()
         let yearly = Self.active {

@@ -82,7 +82,10 @@ extension QuestionTests {
         #expect(ledger.apply(resumed).map(\.disposition) == [.duplicate])
     }
 
-    @Test("so is that of collection, where it is a pause", arguments: [false, true])
+    @Test(
+        "the event reports the end of a pause of collection once, too, if that counts as a pause",
+        arguments: [false, true]
+    )
     func collectionResumed(asks: Bool) async throws {
         let pauses: Change = { $0.policy.collectionPause = .pauses }
         let paused = Self.subscription { $0.collectionPause = ["behavior": "void"] }
@@ -239,7 +242,7 @@ extension QuestionTests {
         )
     }
 
-    @Test("what its own event says of a sale stands above a question, whichever comes first", arguments: [false, true])
+    @Test("a sale's own event counts more than a question, whichever comes first", arguments: [false, true])
     func saleTime(asksFirst: Bool) async throws {
         answer(
             Self.session([

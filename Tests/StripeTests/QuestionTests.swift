@@ -293,7 +293,7 @@ extension QuestionTests {
         #expect(waiting.kinds == [])
     }
 
-    @Test("who comes back from Checkout has access before any event, under the host's own id")
+    @Test("a customer who comes back from Checkout has access before any event, under the host's own id")
     func access() async throws {
         answer(Self.session(["mode": "subscription", "subscription": .object(Self.subscription())]))
         var ledger = AccountLedger()
@@ -342,7 +342,7 @@ extension QuestionTests {
     }
 
     @Test(
-        "what comes next is what is arranged, be it by a change that awaits its payment, and nothing where nothing is"
+        "the next product is the arranged one, even by a change that awaits its payment, and none without an arrangement"
     )
     func comesNext() async throws {
         var ledger = AccountLedger()
@@ -384,7 +384,7 @@ extension QuestionTests {
         }
     }
 
-    @Test("what waits between the steps is all that mapping needs, and shows nothing")
+    @Test("the value between the steps is all that mapping needs, and shows nothing")
     func coding() async throws {
         answer(Self.subscription(), date: "Sun, 01 Mar 2026 12:00:00 GMT")
         let adapter = try adapter()
@@ -461,7 +461,7 @@ extension QuestionTests {
         #expect(ledger.states.first?.access(at: date(created + 61)).isGranted == false)
     }
 
-    @Test("what was left of a month before a year of the same product began is not there when the year ends")
+    @Test("the rest of a month before a year of the same product is not there when the year ends")
     func restarted() async throws {
         var ledger = AccountLedger()
         func ask(at time: Int64, _ change: (inout StripeSubscription) -> Void) async throws {

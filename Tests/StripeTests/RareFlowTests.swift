@@ -316,7 +316,7 @@ struct RareFlowTests {
     }
 
     @Test(
-        "who pays by invoice, each within days that reach into the next month, gets what was paid for",
+        "a customer who pays each invoice within days that reach into the next month gets the paid periods",
         arguments: PitfallTests.versions
     )
     func daysUntilDue(version: StripeSimulator.Version) throws {

@@ -147,7 +147,7 @@ struct SameSecondTests {
         #expect(states.count == 1)
     }
 
-    @Test("of which the last that is applied agrees with the state, in any order", arguments: versions)
+    @Test("the last change that is applied in one second agrees with the state, in any order", arguments: versions)
     func lastApplied(version: StripeSimulator.Version) throws {
         let act = try #require(Self.acts.first { $0.name == "canceled and not" })
         let (earlier, steps) = Self.deliveries(act, version, apart: 0)

@@ -8,7 +8,7 @@ import Testing
 import WireJSON
 
 /// Notifications of types that give an event elsewhere, and here must not.
-@Suite("What Stripe says and what is not so")
+@Suite("Events of Stripe that report nothing")
 struct SilentTests {
     @Test(
         "a thin event that its object shows no more is stale",

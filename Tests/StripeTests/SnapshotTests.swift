@@ -7,7 +7,7 @@ import WireJSON
 
 /// A subscription in an event is the whole of it: what it does not have any more is over, also where the event that said so
 /// was lost.
-@Suite("What a snapshot of a Stripe subscription leaves out")
+@Suite("Members that a snapshot of a Stripe subscription leaves out")
 struct SnapshotTests {
     static let versions: [StripeSimulator.Version] = [.v2020, .acacia, .endive]
 

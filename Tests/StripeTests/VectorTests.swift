@@ -8,7 +8,7 @@ import VectorGenerator
 struct VectorTests {
     static let names = ["signature", "envelope", "subscription", "invoice", "schedule", "payment", "thin"]
 
-    @Test("of every type that gives events, and of every kind of event, a vector is stated by hand")
+    @Test("every type that gives events, and every kind of event, has a vector stated by hand")
     func stated() async throws {
         let detailed = try VectorFiles.detailed(of: .stripe)
         var types: [String: Bool] = [:]

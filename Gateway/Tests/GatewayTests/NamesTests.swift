@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "of an environment or a parameter, too",
+        "an unknown environment or parameter is refused with the known ones, too",
         arguments: [
             ("environment=prod", "production, sandbox"), ("souce=app_user_id", "account, at, environment, source"),
         ]

@@ -19,7 +19,7 @@ import Testing
         return Journal(try await bench.storage(), options: options, now: { Bench.now })
     }
 
-    @Test("of news that was given up, one piece or all, with the reason of the last failure")
+    @Test("news that was given up is replayed, one piece or all, and shows the reason of its last failure")
     func deadLetters() async throws {
         let gateway = try await bench.gateway([
             "news.url": "https://backend.example.com/news",
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("of everything in quarantine")
+    @Test("everything in quarantine is replayed")
     func quarantine() async throws {
         let gateway = try await bench.gateway()
         let journal = try await journal()
