@@ -74,7 +74,7 @@ public struct StripeAdapter: ProviderAdapter {
         } catch {
             throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
         }
-        try checkAddressee(of: notification)
+        try checkAddressee(of: .notification(notification))
         return Authenticated(
             notification,
             receivedAt: delivery.receivedAt,
@@ -95,21 +95,23 @@ public struct StripeAdapter: ProviderAdapter {
         _ notification: Authenticated<StripeNotification>
     ) async throws(DeliveryError) -> Authenticated<StripeNotification> {
         guard let client = setup.client else { return notification }
-        let resolved = try await answered(notification.value, by: client)
+        var resolved = notification.value
+        resolved.answers = try await answers(for: .notification(resolved), by: client)
         return notification.map { _ in resolved }
     }
 
-    func answered(
-        _ notification: StripeNotification,
+    /// The answers that there are already, and all others that mapping needs.
+    func answers(
+        for occasion: StripeOccasion,
         by client: LookupClient
-    ) async throws(DeliveryError) -> StripeNotification {
-        var value = notification
+    ) async throws(DeliveryError) -> [String: StripeNotification.Answer] {
+        var occasion = occasion
         // Where invoices are sales, a session's and a refund's invoice decide which sale they are of.
         let completes = configuration.lookup?.completesSnapshots == true || configuration.policy.sellsByInvoice
-        while let request = try LookupRequest.next(for: value, completesSnapshots: completes) {
-            value.answers[request.name] = try await client.fetch(request, for: value)
+        while let request = try LookupRequest.next(for: occasion, completesSnapshots: completes) {
+            occasion.answers[request.name] = try await client.fetch(request, for: occasion)
         }
-        return value
+        return occasion.answers
     }
 
     /// Maps an event to canonical events.
@@ -117,11 +119,20 @@ public struct StripeAdapter: ProviderAdapter {
     /// - Throws: `DeliveryError` with `malformed`, marked authentic, if a date, amount or identifier of the event's
     ///   object is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripeNotification>) throws(DeliveryError) -> Normalization {
+        try normalization(of: resolved.map { .notification($0) })
+    }
+
+    func normalization(of resolved: Authenticated<StripeOccasion>) throws(DeliveryError) -> Normalization {
         do throws(JSONError) {
             return try Mapping(resolved, policy: configuration.policy, ownAccount: configuration.ownAccount)
                 .normalization()
         } catch {
-            throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
+            throw DeliveryError(
+                .malformed,
+                error.description,
+                isAuthentic: resolved.value.isAuthentic,
+                underlying: error
+            )
         }
     }
 }

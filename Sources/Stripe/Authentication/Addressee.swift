@@ -2,31 +2,32 @@ import LifecycleEvents
 import SignatureCore
 
 extension StripeAdapter {
-    func checkAddressee(of notification: StripeNotification) throws(DeliveryError) {
+    func checkAddressee(of occasion: StripeOccasion) throws(DeliveryError) {
         let expected: Bool? =
             switch configuration.mode {
             case .any: nil
             case .live: true
             case .test: false
             }
-        if let expected, notification.isLive != expected {
+        let isLive = occasion.isLive
+        if let expected, isLive != expected {
             throw DeliveryError(
                 .misdirected,
-                "livemode is \(notification.isLive.map(String.init) ?? "absent"), expected \(expected)",
-                isAuthentic: true
+                "livemode is \(isLive.map(String.init) ?? "absent"), expected \(expected)",
+                isAuthentic: occasion.isAuthentic
             )
         }
-        try checkAccount(of: notification)
+        try checkAccount(of: occasion)
     }
 
-    func checkAccount(of notification: StripeNotification) throws(DeliveryError) {
-        if let accounts = configuration.accounts, let account = notification.account,
+    func checkAccount(of occasion: StripeOccasion) throws(DeliveryError) {
+        if let accounts = configuration.accounts, let account = occasion.account,
             account != configuration.ownAccount, !accounts.contains(account)
         {
             throw DeliveryError(
                 .misdirected,
                 "connected account is not one of the \(accounts.count) configured",
-                isAuthentic: true
+                isAuthentic: occasion.isAuthentic
             )
         }
     }

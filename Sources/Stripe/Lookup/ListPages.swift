@@ -21,7 +21,7 @@ struct ListPages<Element> {
     ///   - read: an element; nil for one that is passed over.
     init(
         _ list: String,
-        _ notification: StripeNotification,
+        _ answers: [String: StripeNotification.Answer],
         _ read: (JSONValue) throws(JSONError) -> Element?
     ) {
         var elements: [Element] = []
@@ -29,7 +29,7 @@ struct ListPages<Element> {
         // Ten pages of a hundred: Stripe bounds an invoice and a subscription well below.
         for number in 1...10 {
             let name = "\(list)/\(number)"
-            guard let answer = notification.answers[name] else {
+            guard let answer = answers[name] else {
                 (all, nextPage) = (nil, Page(name: name, after: last))
                 return
             }
@@ -62,14 +62,14 @@ struct ListPages<Element> {
 }
 
 extension ListPages<InvoiceObject.Line> {
-    init(invoiceLinesFor notification: StripeNotification) {
-        self.init("invoice_lines", notification) { (value) throws(JSONError) in try InvoiceObject.Line(value) }
+    init(invoiceLinesIn answers: [String: StripeNotification.Answer]) {
+        self.init("invoice_lines", answers) { (value) throws(JSONError) in try InvoiceObject.Line(value) }
     }
 }
 
 extension ListPages<SubscriptionObject.Item> {
-    init(itemsFor notification: StripeNotification, addOns: Set<String> = []) {
-        self.init("subscription_items", notification) { (value) throws(JSONError) in
+    init(itemsIn answers: [String: StripeNotification.Answer], addOns: Set<String> = []) {
+        self.init("subscription_items", answers) { (value) throws(JSONError) in
             try? SubscriptionObject.Item(value, addOns: addOns)
         }
     }

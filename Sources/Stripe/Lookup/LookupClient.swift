@@ -67,19 +67,19 @@ struct LookupClient: Sendable {
     ///   missing answer proves nothing.
     func fetch(
         _ question: LookupRequest,
-        for notification: StripeNotification
+        for occasion: StripeOccasion
     ) async throws(DeliveryError) -> StripeNotification.Answer {
-        if let isLive, let expected = notification.isLive, isLive != expected {
+        if let isLive, let expected = occasion.isLive, isLive != expected {
             throw DeliveryError(
                 .misdirected,
                 "livemode is \(expected), and the API key is for \(isLive)",
-                isAuthentic: true
+                isAuthentic: occasion.isAuthentic
             )
         }
         let response: HTTPTransportResponse
         do throws(HTTPTransportError) {
             response = try await lookup.transport.send(
-                try request(question, for: notification),
+                try request(question, for: occasion),
                 retrying: retries,
                 clock: lookup.clock
             )
@@ -87,7 +87,7 @@ struct LookupClient: Sendable {
             throw DeliveryError(
                 error.code == .invalidRequest ? .malformed : .unavailable,
                 "look-up of \(question.name) failed: \(error.code)",
-                isAuthentic: true,
+                isAuthentic: occasion.isAuthentic,
                 underlying: error
             )
         }
@@ -102,10 +102,10 @@ struct LookupClient: Sendable {
                 throw DeliveryError(
                     .unavailable,
                     "look-up of \(question.name) was answered with \(response.body.count) bytes that are no object",
-                    isAuthentic: true
+                    isAuthentic: occasion.isAuthentic
                 )
             }
-            try check(reader, answers: question, for: notification)
+            try check(reader, answers: question, for: occasion)
             return answer
         case 404, 410:
             // Stripe forgets no subscription, invoice or charge: it is another account's, or of the other mode.
@@ -113,7 +113,7 @@ struct LookupClient: Sendable {
                 throw DeliveryError(
                     .misdirected,
                     "look-up of \(question.name) was answered with status \(response.status)",
-                    isAuthentic: true
+                    isAuthentic: occasion.isAuthentic
                 )
             }
             return StripeNotification.Answer(status: response.status, body: [])
@@ -121,7 +121,7 @@ struct LookupClient: Sendable {
             throw DeliveryError(
                 .unavailable,
                 "look-up of \(question.name) was answered with status \(response.status)",
-                isAuthentic: true
+                isAuthentic: occasion.isAuthentic
             )
         }
     }
@@ -174,7 +174,7 @@ struct LookupClient: Sendable {
     private func check(
         _ reader: ObjectReader,
         answers question: LookupRequest,
-        for notification: StripeNotification
+        for occasion: StripeOccasion
     ) throws(DeliveryError) {
         let isAnswer =
             switch question.answer {
@@ -185,14 +185,14 @@ struct LookupClient: Sendable {
             throw DeliveryError(
                 .malformed,
                 "look-up of \(question.name) was answered with something else",
-                isAuthentic: true
+                isAuthentic: occasion.isAuthentic
             )
         }
-        if let expected = notification.isLive, let isLive = try? reader.optionalBool("livemode"), isLive != expected {
+        if let expected = occasion.isLive, let isLive = try? reader.optionalBool("livemode"), isLive != expected {
             throw DeliveryError(
                 .misdirected,
                 "look-up was answered with livemode \(isLive), expected \(expected)",
-                isAuthentic: true
+                isAuthentic: occasion.isAuthentic
             )
         }
     }
@@ -206,15 +206,15 @@ struct LookupClient: Sendable {
 
     /// An organization's key is for none of its accounts by itself, and names a connected one behind its platform
     /// (https://docs.stripe.com/context).
-    private func organizationContext(of notification: StripeNotification) -> String? {
+    private func organizationContext(of occasion: StripeOccasion) -> String? {
         guard lookup.apiKey.bytes.starts(with: "sk_org_".utf8) else { return nil }
-        guard let account = notification.account, account != ownAccount else { return ownAccount }
+        guard let account = occasion.account, account != ownAccount else { return ownAccount }
         return ownAccount.map { "\($0)/\(account)" } ?? account
     }
 
     private func request(
         _ question: LookupRequest,
-        for notification: StripeNotification
+        for occasion: StripeOccasion
     ) throws(HTTPTransportError) -> HTTPTransportRequest {
         let url = try HTTPSURL(
             host: lookup.host,
@@ -225,12 +225,12 @@ struct LookupClient: Sendable {
         try request.setHeader("Authorization", to: lookup.apiKey.bearerCredentials)
         try request.setHeader("Stripe-Version", to: lookup.version)
         // One of the two: the context is the account's successor and can name more than it.
-        if let context = notification.context ?? organizationContext(of: notification) {
+        if let context = occasion.notification?.context ?? organizationContext(of: occasion) {
             try request.setHeader("Stripe-Context", to: context)
-        } else if let account = notification.account {
+        } else if let account = occasion.account {
             try request.setHeader("Stripe-Account", to: account)
         }
-        if notification.isThin, !notification.isQuestion {
+        if let notification = occasion.notification, notification.isThin {
             try request.setHeader("Stripe-Request-Trigger", to: "event=\(notification.id)")
         }
         return request

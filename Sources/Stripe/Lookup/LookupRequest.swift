@@ -39,10 +39,20 @@ struct LookupRequest: Sendable {
     var query: [(String, String)] = []
     let answer: Answer
 
-    /// The next question that mapping a notification needs; nil if everything is known, or as much as can be.
+    /// The next question that mapping needs; nil if everything is known, or as much as can be.
     ///
-    /// - Parameter completesSnapshots: true to ask also for objects that the notification can be mapped without.
+    /// - Parameter completesSnapshots: true to ask also for objects that a notification can be mapped without.
     static func next(
+        for occasion: StripeOccasion,
+        completesSnapshots: Bool
+    ) throws(DeliveryError) -> LookupRequest? {
+        switch occasion {
+        case .notification(let notification): try next(for: notification, completesSnapshots: completesSnapshots)
+        case .question(let purchase): next(for: purchase)
+        }
+    }
+
+    private static func next(
         for notification: StripeNotification,
         completesSnapshots: Bool
     ) throws(DeliveryError) -> LookupRequest? {
@@ -53,49 +63,60 @@ struct LookupRequest: Sendable {
             return LookupRequest(
                 name: object,
                 path: try segments(of: related),
-                query: (notification.question?.expansions ?? expansions(of: related.type)).map { ("expand[]", $0) },
+                query: expansions(of: related.type).map { ("expand[]", $0) },
                 answer: .object(related.id)
             )
         }
         guard let value = notification.subject else { return nil }
-        if notification.isQuestion { return rest(ofPurchase: value, notification) }
-        if let request = rest(of: row, value, notification) { return request }
+        if let request = rest(of: row, value, notification.answers) { return request }
         guard completesSnapshots, let request = completion(of: row, value) else { return nil }
         return notification.answers[request.name] == nil ? request : nil
+    }
+
+    /// The object that was asked about, then the hidden parts of the subscription that it shows, and of its latest invoice.
+    private static func next(for purchase: StripePurchase) -> LookupRequest? {
+        guard let answer = purchase.answers[object] else {
+            return LookupRequest(
+                name: object,
+                path: purchase.path,
+                query: purchase.kind.expansions.map { ("expand[]", $0) },
+                answer: .object(purchase.id)
+            )
+        }
+        guard let value = answer.document?.root, let purchased = try? PurchasedSubscription(value, in: purchase) else {
+            return nil
+        }
+        if let request = items(of: purchased.value, purchase.answers) { return request }
+        guard let invoice = purchased.paidInvoice, invoice.needsLinesOncePaid else { return nil }
+        return lines(of: invoice, purchase.answers)
     }
 
     /// The members of a list that an object shows the beginning of.
     private static func rest(
         of row: Mapping.Row,
         _ value: JSONValue,
-        _ notification: StripeNotification
+        _ answers: [String: StripeNotification.Answer]
     ) -> LookupRequest? {
         switch row {
         case .invoicePaid, .invoiceFailed:
             guard let invoice = try? InvoiceObject(value),
                 row == .invoicePaid ? invoice.needsLinesOncePaid : invoice.needsLines
             else { return nil }
-            return lines(of: invoice, notification)
+            return lines(of: invoice, answers)
         case .subscriptionCreated, .subscriptionUpdated, .subscriptionResumed, .subscriptionStep:
-            return items(of: value, notification)
+            return items(of: value, answers)
         case .entitlements:
-            return entitlements(of: value, notification)
+            return entitlements(of: value, answers)
         default:
             return nil
         }
     }
 
-    /// The hidden parts of a subscription that was asked about, and of its latest invoice.
-    private static func rest(ofPurchase value: JSONValue, _ notification: StripeNotification) -> LookupRequest? {
-        guard let purchased = try? PurchasedSubscription(value, in: notification) else { return nil }
-        if let request = items(of: purchased.value, notification) { return request }
-        guard let invoice = purchased.paidInvoice, invoice.needsLinesOncePaid else { return nil }
-        return lines(of: invoice, notification)
-    }
-
-    private static func lines(of invoice: InvoiceObject, _ notification: StripeNotification) -> LookupRequest? {
+    private static func lines(of invoice: InvoiceObject, _ answers: [String: StripeNotification.Answer])
+        -> LookupRequest?
+    {
         guard let id = invoice.id else { return nil }
-        return ListPages(invoiceLinesFor: notification).nextPage.map { page in
+        return ListPages(invoiceLinesIn: answers).nextPage.map { page in
             LookupRequest(
                 name: page.name,
                 path: ["v1", "invoices", id, "lines"],
@@ -105,11 +126,13 @@ struct LookupRequest: Sendable {
         }
     }
 
-    private static func entitlements(of summary: JSONValue, _ notification: StripeNotification) -> LookupRequest? {
+    private static func entitlements(of summary: JSONValue, _ answers: [String: StripeNotification.Answer])
+        -> LookupRequest?
+    {
         guard let reader = try? ObjectReader(summary), (try? reader.hasMore("entitlements")) == true,
             let customer = try? reader.reference("customer")
         else { return nil }
-        return ListPages<String>(entitlementsFor: notification).nextPage.map { page in
+        return ListPages<String>(entitlementsIn: answers).nextPage.map { page in
             LookupRequest(
                 name: page.name,
                 path: ["v1", "entitlements", "active_entitlements"],
@@ -119,11 +142,13 @@ struct LookupRequest: Sendable {
         }
     }
 
-    private static func items(of subscription: JSONValue, _ notification: StripeNotification) -> LookupRequest? {
+    private static func items(of subscription: JSONValue, _ answers: [String: StripeNotification.Answer])
+        -> LookupRequest?
+    {
         guard let reader = try? ObjectReader(subscription), (try? reader.hasMore("items")) == true,
             let id = try? reader.string("id")
         else { return nil }
-        return ListPages(itemsFor: notification).nextPage.map { page in
+        return ListPages(itemsIn: answers).nextPage.map { page in
             LookupRequest(
                 name: page.name,
                 path: ["v1", "subscription_items"],

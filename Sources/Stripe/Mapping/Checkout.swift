@@ -71,7 +71,7 @@ extension Mapping {
 
     /// The session with its line items and its invoice, if they were asked for.
     private func completed(_ session: CheckoutSessionObject) -> CheckoutSessionObject {
-        guard session.items.isEmpty, let document = notification.answers[LookupRequest.session]?.document,
+        guard session.items.isEmpty, let document = occasion.answers[LookupRequest.session]?.document,
             let fetched = try? CheckoutSessionObject(document.root, addOns: policy.addOnProducts)
         else { return session }
         return session.completed(with: fetched)

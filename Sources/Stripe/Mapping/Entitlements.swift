@@ -39,8 +39,8 @@ private struct FeaturePage {
 }
 
 extension ListPages<String> {
-    init(entitlementsFor notification: StripeNotification) {
-        self.init("active_entitlements", notification) { (value) throws(JSONError) in try FeaturePage.name(of: value) }
+    init(entitlementsIn answers: [String: StripeNotification.Answer]) {
+        self.init("active_entitlements", answers) { (value) throws(JSONError) in try FeaturePage.name(of: value) }
     }
 }
 
@@ -50,9 +50,9 @@ extension Mapping {
     func entitlements(_ value: JSONValue) throws(JSONError) -> Outcome {
         let reader = try ObjectReader(value)
         let page = try FeaturePage(reader)
-        let all = page.isPartial ? ListPages<String>(entitlementsFor: notification).all : page.features
+        let all = page.isPartial ? ListPages<String>(entitlementsIn: occasion.answers).all : page.features
         var facts = ["entitlements": Set(all ?? page.features).sorted().joined(separator: ",")]
-        if let previous = notification.previous {
+        if let previous = notification?.previous {
             let before = try FeaturePage(ObjectReader(previous))
             // A list of this many may have gone on; Stripe shows as many.
             let wasComplete = before.features.count < 10

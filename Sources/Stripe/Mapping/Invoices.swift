@@ -5,7 +5,7 @@ import WireJSON
 extension Mapping {
     /// The invoice with all its lines, if they were asked for.
     private func completed(_ invoice: InvoiceObject) -> InvoiceObject {
-        guard invoice.needsLinesOncePaid, let lines = ListPages(invoiceLinesFor: notification).all else {
+        guard invoice.needsLinesOncePaid, let lines = ListPages(invoiceLinesIn: occasion.answers).all else {
             return invoice
         }
         return invoice.completed(with: lines)
@@ -219,7 +219,7 @@ extension Mapping {
         if let account = subject.account { subject.facts.append(.owner(account)) }
         // A fetched invoice shows the present: if it was paid or voided meanwhile, it is no trouble any more, and its
         // own event reports that. An invoice that was written off is still unpaid.
-        if notification.isThin, invoice.status == "paid" || invoice.status == "void" {
+        if notification?.isThin == true, invoice.status == "paid" || invoice.status == "void" {
             return .none(.stale, lineage: subject.lineage, facts: subject.lineage == nil ? [] : subject.facts)
         }
         // Only the subscription's own invoices can end it. An invoice that is made by hand next to them cannot.
@@ -279,7 +279,7 @@ extension Mapping {
     func invoiceNotice(_ invoice: InvoiceObject) -> Outcome {
         var subject = subject(invoice, invoice.billedSpan)
         subject.price = invoice.money(invoice.amountDue).map { Price($0, .list) }
-        let name = notification.canonicalType.split(separator: ".").last.map(String.init) ?? ""
+        let name = notification?.canonicalType.split(separator: ".").last.map(String.init) ?? ""
         let isIssued = name == "finalized"
         return .events([notice(isIssued ? .invoiceIssued : .other, ["invoice": name], about: subject)])
     }

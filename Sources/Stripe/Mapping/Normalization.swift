@@ -2,67 +2,67 @@ import FoundationEssentials
 import LifecycleEvents
 import WireJSON
 
-/// Maps one event. Pure: it reads only the notification and the objects fetched for it.
+/// Maps one event, or the answer to one question. Pure: it reads only these and the objects fetched for them.
 ///
 /// A class, because closures that capture it would copy the whole notification.
 final class Mapping {
     /// Which version of the mapping made an event.
     static let version = "stripe/1"
 
-    let notification: StripeNotification
+    private let resolved: Authenticated<StripeOccasion>
     let policy: StripeAdapter.Policy
     let ownAccount: String?
-    let receivedAt: Date
     /// When the event was created, or a question asked.
     let created: Milliseconds
-    private let channel: Origin.Channel
-    private let evidence: Origin.Evidence
-    private let digest: BodyDigest
     /// Which step of its subscription the event is.
     private var revision: Origin.Revision?
-    /// The subscription's attributes before an update, as the event shows it.
-    private(set) var previous: PreviousAttributes?
 
-    init(_ resolved: Authenticated<StripeNotification>, policy: StripeAdapter.Policy, ownAccount: String?) {
-        notification = resolved.value
+    init(_ resolved: Authenticated<StripeOccasion>, policy: StripeAdapter.Policy, ownAccount: String?) {
+        self.resolved = resolved
         self.policy = policy
         self.ownAccount = ownAccount
-        receivedAt = resolved.receivedAt
-        created =
-            notification.isQuestion
-            ? receivedAt.asked(answeredAt: notification.answers[LookupRequest.object]?.answeredAt).millisecondsSince1970
-            : notification.createdMilliseconds
-        channel = resolved.channel
-        evidence = resolved.evidence
-        digest = resolved.bodyDigest
+        switch resolved.value {
+        case .notification(let notification):
+            created = notification.createdMilliseconds
+        case .question(let purchase):
+            let answeredAt = purchase.answers[LookupRequest.object]?.answeredAt
+            created = resolved.receivedAt.asked(answeredAt: answeredAt).millisecondsSince1970
+        }
     }
 
+    var occasion: StripeOccasion { resolved.value }
+    var notification: StripeNotification? { occasion.notification }
+
     func normalization() throws(JSONError) -> Normalization {
-        let row = Row(notification)
-        switch object(for: row) {
-        case .found(let value):
-            let mapped = try map(row, value)
-            return normalization(of: mapped.outcome, anomalies: mapped.anomalies)
-        case .notNeeded: return normalization(of: mapWithoutObject(row))
-        case .notAsked: return normalization(of: .none(.needsLookup, lineage: relatedLineage))
-        case .absent: throw notification.absentObject
+        switch occasion {
+        case .question(let purchase):
+            guard let value = occasion.subject else { return normalization(of: notAsked) }
+            return normalization(of: try asked(purchase, value))
+        case .notification(let notification):
+            let row = Row(notification)
+            switch object(of: notification, for: row) {
+            case .found(let value): return normalization(of: try map(row, value))
+            case .notNeeded: return normalization(of: Mapped(mapWithoutObject(row)))
+            case .notAsked: return normalization(of: notAsked)
+            case .absent: throw notification.absentObject
+            }
         }
     }
 
     private func map(_ row: Row, _ value: JSONValue) throws(JSONError) -> Mapped {
         if row.namesObject { _ = try ObjectReader(value).string(.id) }
         return switch row {
-        case .subscriptionCreated: try mapped(value, subscriptionCreated)
-        case .subscriptionUpdated: try mapped(value, subscriptionUpdated)
-        case .subscriptionDeleted: try mapped(value, subscriptionDeleted)
-        case .subscriptionPaused: try mapped(value, subscriptionPaused)
-        case .subscriptionResumed: try mapped(value, subscriptionResumed)
-        case .trialWillEnd: try mapped(value, trialWillEnd)
-        case .pendingUpdateApplied: try mapped(value) { statement($0, .reportedElsewhere) }
-        case .pendingUpdateExpired: try mapped(value, pendingUpdateExpired)
-        case .subscriptionStep(let step): try mapped(value) { subscriptionStep(step, $0) }
+        case .subscriptionCreated: try subscription(value) { now, _ in subscriptionCreated(now) }
+        case .subscriptionUpdated: try subscription(value, subscriptionUpdated)
+        case .subscriptionDeleted: try subscription(value) { now, _ in subscriptionDeleted(now) }
+        case .subscriptionPaused: try subscription(value) { now, _ in subscriptionPaused(now) }
+        case .subscriptionResumed: try subscription(value) { now, _ in subscriptionResumed(now) }
+        case .trialWillEnd: try subscription(value) { now, _ in trialWillEnd(now) }
+        case .pendingUpdateApplied: try subscription(value) { now, _ in statement(now, .reportedElsewhere) }
+        case .pendingUpdateExpired: try subscription(value) { now, _ in pendingUpdateExpired(now) }
+        case .subscriptionStep(let step): try subscription(value) { now, _ in subscriptionStep(step, now) }
         case .invoicePaid: try mapped(value, invoicePaid)
-        case .invoicePayment: (try invoicePayment(value), [])
+        case .invoicePayment: Mapped(try invoicePayment(value))
         case .invoiceSettled: try mapped(value, invoiceSettled)
         case .invoiceFailed(let actionRequired): try mapped(value) { invoiceFailed($0, actionRequired) }
         case .invoiceUpcoming: try mapped(value, invoiceUpcoming)
@@ -75,31 +75,44 @@ final class Mapping {
             try mapped(value) { refund throws(JSONError) in try chargeRefundUpdated(refund, Payment(value)) }
         case .chargeRefunded:
             try mapped(value) { charge throws(JSONError) in try chargeRefunded(charge, Payment(value)) }
-        case .chargeNames: (chargeNames(try Payment(value)), [])
+        case .chargeNames: Mapped(chargeNames(try Payment(value)))
         case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
         case .checkout: try mapped(value, checkout)
         case .checkoutFailed: try mapped(value, checkoutFailed)
-        case .entitlements: (try entitlements(value), [])
-        case .customerDeleted: (try customerDeleted(value), [])
-        case .subscriptionAsked: try subscriptionAsked(value)
-        case .checkoutAsked: try mapped(value) { session throws(JSONError) in try checkoutAsked(session, value) }
-        case .test, .reportedElsewhere, .unchanged, .unknown: (mapWithoutObject(row), [])
+        case .entitlements: Mapped(try entitlements(value))
+        case .customerDeleted: Mapped(try customerDeleted(value))
+        case .test, .reportedElsewhere, .unchanged, .unknown: Mapped(mapWithoutObject(row))
         }
     }
 
-    /// An outcome, and the paths of descriptive members that were of another kind.
-    typealias Mapped = (outcome: Outcome, anomalies: [String])
+    /// The outcome of an object.
+    struct Mapped {
+        let outcome: Outcome
+        /// The paths of descriptive members that were of another kind.
+        let anomalies: [String]
 
-    private func mapped<Object: WireObject>(
+        init(_ outcome: Outcome, _ anomalies: [String] = []) {
+            (self.outcome, self.anomalies) = (outcome, anomalies)
+        }
+    }
+
+    func mapped<Object: WireObject>(
         _ value: JSONValue,
         _ map: (Object) throws(JSONError) -> Outcome
     ) throws(JSONError) -> Mapped {
         let object = try Object(value, addOns: policy.addOnProducts)
-        if let subscription = object as? SubscriptionObject {
-            previous = try notification.previous(of: subscription, policy)
-            revision = try notification.revision(of: subscription, previous)
-        }
-        return (try map(object), object.anomalies)
+        return Mapped(try map(object), object.anomalies)
+    }
+
+    /// - Parameter map: takes the subscription, and its attributes before an update.
+    private func subscription(
+        _ value: JSONValue,
+        _ map: (SubscriptionObject, PreviousAttributes?) throws(JSONError) -> Outcome
+    ) throws(JSONError) -> Mapped {
+        let subscription = try SubscriptionObject(value, addOns: policy.addOnProducts)
+        let previous = try notification?.previous(of: subscription, policy)
+        revision = try notification?.revision(of: subscription, previous)
+        return Mapped(try map(subscription, previous), subscription.anomalies)
     }
 
     private func mapWithoutObject(_ row: Row) -> Outcome {
@@ -123,7 +136,7 @@ extension Mapping {
         case notNeeded
     }
 
-    private func object(for row: Row) -> Source {
+    private func object(of notification: StripeNotification, for row: Row) -> Source {
         guard row.isAboutObject else { return .notNeeded }
         guard notification.isThin else { return notification.object.map { .found($0) } ?? .absent }
         guard notification.relatedObject != nil else { return .absent }
@@ -138,8 +151,9 @@ extension Mapping {
         case none(Normalization.NoChange.Reason, lineage: SubscriptionID? = nil, facts: [Fact] = [])
     }
 
-    private func normalization(of outcome: Outcome, anomalies: [String] = []) -> Normalization {
-        switch outcome {
+    private func normalization(of mapped: Mapped) -> Normalization {
+        let (envelope, anomalies) = (envelope, mapped.anomalies)
+        switch mapped.outcome {
         case .events(let events, let facts):
             guard !facts.isEmpty, let lineage = events.first?.subscription else {
                 return Normalization(events, anomalies: anomalies)
@@ -158,21 +172,31 @@ extension Mapping {
         }
     }
 
-    private var relatedLineage: SubscriptionID? {
-        notification.relatedObject.flatMap { $0.type == "subscription" ? lineage($0.id) : nil }
+    private var notAsked: Mapped { Mapped(.none(.needsLookup, lineage: namedLineage)) }
+
+    /// The subscription that an event names or the host asked about.
+    private var namedLineage: SubscriptionID? {
+        switch occasion {
+        case .notification(let notification):
+            notification.relatedObject.flatMap { $0.type == "subscription" ? lineage($0.id) : nil }
+        case .question(let purchase):
+            purchase.kind == .subscription ? lineage(purchase.id) : nil
+        }
     }
 
     /// The time of the event's creation. For a fetched object, which is as new as its answer: the time at which the
     /// host asked us to fetch it.
-    var assertedAt: Milliseconds {
-        guard notification.isThin, !notification.answers.isEmpty else { return created }
+    private var assertedAt: Milliseconds {
+        guard occasion.isFetched else { return created }
+        return switch occasion {
+        case .notification: max(created, resolved.receivedAt.millisecondsSince1970)
         // Events are created in whole seconds. One of the second in which we asked is at least as new as the answer.
-        if notification.isQuestion { return max(0, created - 1001) }
-        return max(created, receivedAt.millisecondsSince1970)
+        case .question: max(0, created - 1001)
+        }
     }
 
     var environment: StoreEnvironment {
-        switch notification.isLive {
+        switch occasion.isLive {
         case true?: .production
         case false?: .sandbox
         case nil: .unknown
@@ -181,7 +205,7 @@ extension Mapping {
 
     /// Names a lineage. An id is unique within its account, and connected accounts are others than ours.
     func lineage(_ id: String) -> SubscriptionID {
-        let connected = notification.account.flatMap { $0 == ownAccount ? nil : $0 }
+        let connected = occasion.account.flatMap { $0 == ownAccount ? nil : $0 }
         return SubscriptionID(store: .stripe, environment: environment, id: connected.map { "\($0)/\(id)" } ?? id)
     }
 
@@ -219,21 +243,21 @@ extension Mapping {
     }
 
     private var envelope: EventEnvelope {
-        let isFetched = notification.isThin && !notification.answers.isEmpty
+        let isFetched = occasion.isFetched
         return EventEnvelope(
             provider: .stripe,
             store: .stripe,
             environment: environment,
-            app: notification.account ?? ownAccount,
+            app: occasion.account ?? ownAccount,
             occurredAt: created.date,
             assertedAt: assertedAt.date,
-            receivedAt: receivedAt,
+            receivedAt: resolved.receivedAt,
             origin: Origin(
-                type: notification.type,
-                notificationID: notification.isQuestion ? nil : notification.id,
-                channel: isFetched ? .refetch : channel,
-                evidence: isFetched ? Origin.Evidence(.tls) : evidence,
-                digest: digest,
+                type: occasion.type,
+                notificationID: notification?.id,
+                channel: isFetched ? .refetch : resolved.channel,
+                evidence: isFetched ? Origin.Evidence(.tls) : resolved.evidence,
+                digest: resolved.bodyDigest,
                 mapper: Self.version,
                 revision: revision
             )
@@ -241,7 +265,8 @@ extension Mapping {
     }
 
     /// The name of a notification that has no other name: a thin event and its snapshot twin are one.
-    var notificationName: String { notification.snapshotEvent ?? notification.id }
+    /// A question makes no event that takes its name.
+    var notificationName: String { notification.map { $0.snapshotEvent ?? $0.id } ?? resolved.digest }
 
     /// The identity of an event for which no other provider has a name. Stripe's own objects distinguish it, so that
     /// all its notifications agree.
@@ -266,8 +291,8 @@ extension Mapping {
     private func unmapped() -> NormalizedEvent {
         event(
             EventID(provider: .stripe, environment: environment, notification: notificationName),
-            .unmapped(LifecycleEvent.Unmapped(type: notification.type)),
-            EventSubject(lineage: relatedLineage)
+            .unmapped(LifecycleEvent.Unmapped(type: occasion.type)),
+            EventSubject(lineage: namedLineage)
         )
     }
 }

@@ -93,10 +93,10 @@ extension Mapping {
     private var anyLineage: SubscriptionID { SubscriptionID(store: .stripe, environment: environment, id: "") }
 
     private var fetchedInvoice: InvoiceObject? {
-        if let document = notification.answers[LookupRequest.invoice]?.document {
+        if let document = occasion.answers[LookupRequest.invoice]?.document {
             return try? InvoiceObject(document.root, addOns: policy.addOnProducts)
         }
-        guard let document = notification.answers[LookupRequest.invoicePayments]?.document,
+        guard let document = occasion.answers[LookupRequest.invoicePayments]?.document,
             let list = try? ObjectReader(document.root).optionalArray("data"),
             let first = list.first, let payment = try? ObjectReader(first),
             let invoice = payment.optionalValue("invoice"), invoice.kind == .object
@@ -110,7 +110,7 @@ extension Mapping {
         case .refunds: true
         case .charges: false
         // Versions are dates, which compare as text; thin events come in none and are younger than the change.
-        case .byVersion: notification.isThin || (notification.apiVersion ?? "") >= "2024-10-28"
+        case .byVersion: notification?.isThin == true || (notification?.apiVersion ?? "") >= "2024-10-28"
         }
     }
 
@@ -125,7 +125,7 @@ extension Mapping {
         }
         guard !isReportedByCharge(payment) else { return .none(.reportedElsewhere) }
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let before = try notification.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
+        let before = try notification?.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
         let oldStatus = try before?.optionalString("status")
         switch refund.status {
         case "succeeded":
@@ -151,16 +151,16 @@ extension Mapping {
     /// its own event when it succeeds. If the event does not show the status before, the state knows it.
     func refundFailed(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let before = try notification.previous.map { (value) throws(JSONError) in
+        let before = try notification?.previous.map { (value) throws(JSONError) in
             try ObjectReader(value).optionalString("status")
         }
         let wasReported: Bool
-        switch (notification.canonicalType, before) {
-        case ("refund.created", _):
+        switch (notification?.canonicalType, before) {
+        case ("refund.created"?, _):
             wasReported = false
         case (_, let status??):
             wasReported = isReportedByCharge(payment) || status == "succeeded"
-        case ("refund.failed", _), (_, nil):
+        case ("refund.failed"?, _), (_, nil):
             wasReported = true
         case (_, .some(nil)):
             // Something else has changed.
@@ -188,7 +188,7 @@ extension Mapping {
 
     func chargeRefunded(_ charge: ChargeObject, _ payment: Payment) throws(JSONError) -> Outcome {
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let before = try notification.previous.map { (value) throws(JSONError) in
+        let before = try notification?.previous.map { (value) throws(JSONError) in
             try ObjectReader(value).optionalInt64("amount_refunded")
         }
         let (delta, overflows) = charge.amountRefunded.subtractingReportingOverflow((before ?? nil) ?? 0)
@@ -316,7 +316,7 @@ extension Mapping {
         let amount = dispute.amount.flatMap { amount in
             dispute.currency.map { Money(minorUnits: amount, $0) }
         }
-        let before = try notification.previous.map { (value) throws(JSONError) in
+        let before = try notification?.previous.map { (value) throws(JSONError) in
             try ObjectReader(value).optionalString("status")
         }
         let isInquiry = dispute.status.hasPrefix("warning_")
@@ -329,17 +329,17 @@ extension Mapping {
             default: nil
             }
         let stage: LifecycleEvent.Chargeback.Stage
-        switch (notification.canonicalType, dispute.status) {
-        case ("charge.dispute.closed", _):
+        switch (notification?.canonicalType, dispute.status) {
+        case ("charge.dispute.closed"?, _):
             stage = closing ?? .unknown
-        case ("charge.dispute.created", "prevented"):
+        case ("charge.dispute.created"?, "prevented"):
             stage = .prevented
-        case ("charge.dispute.created", _):
+        case ("charge.dispute.created"?, _):
             stage = isInquiry ? .warning : .opened
         default:
             // A decision, such as one on appeal; or an inquiry that grew into a dispute. All other updates are evidence and deadlines.
             let changed = before ?? nil
-            if let closing, notification.previous == nil || changed != nil {
+            if let closing, notification?.previous == nil || changed != nil {
                 stage = closing
             } else if let changed, changed.hasPrefix("warning_"), !isInquiry, closing == nil {
                 stage = .opened

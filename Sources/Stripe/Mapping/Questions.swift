@@ -15,15 +15,18 @@ struct PurchasedSubscription {
     /// - Parameter subject: the subscription, or the session that it began with. Nil if that shows no subscription.
     init?(
         _ subject: JSONValue,
-        in notification: StripeNotification,
+        in purchase: StripePurchase,
         addOns: Set<String> = []
     ) throws(JSONError) {
-        let isSession = notification.question == .checkoutSession
-        guard let value = isSession ? try ObjectReader(subject).expanded("subscription") : subject else { return nil }
-        self.value = value
+        switch purchase.kind {
+        case .subscription: value = subject
+        case .checkoutSession:
+            guard let began = try ObjectReader(subject).expanded("subscription") else { return nil }
+            value = began
+        }
         let reader = try ObjectReader(value)
         let shown = try SubscriptionObject(value, addOns: addOns)
-        if shown.hasMoreItems, let items = ListPages(itemsFor: notification, addOns: addOns).all {
+        if shown.hasMoreItems, let items = ListPages(itemsIn: purchase.answers, addOns: addOns).all {
             subscription = try SubscriptionObject(value, items: items, addOns: addOns)
         } else {
             subscription = shown
@@ -44,7 +47,7 @@ struct PurchasedSubscription {
             paidInvoice = nil
             return
         }
-        let lines = invoice.needsLinesOncePaid ? ListPages(invoiceLinesFor: notification).all : nil
+        let lines = invoice.needsLinesOncePaid ? ListPages(invoiceLinesIn: purchase.answers).all : nil
         paidInvoice = lines.map(invoice.completed) ?? invoice
     }
 }
@@ -52,14 +55,24 @@ struct PurchasedSubscription {
 // The object itself gives some events their identity, whatever version it comes in, so that the notification of each is no further
 // news: these are identified. All else, such as a failed charge or a pause, is stated as facts, and is news when its notification comes.
 extension Mapping {
-    func subscriptionAsked(_ value: JSONValue) throws(JSONError) -> Mapped {
-        guard
-            let purchased = try PurchasedSubscription(value, in: notification, addOns: policy.addOnProducts)
-        else { return (.none(.unchanged), []) }
-        return (asked(purchased), purchased.subscription.anomalies)
+    /// - Parameter value: the answer about the purchase.
+    func asked(_ purchase: StripePurchase, _ value: JSONValue) throws(JSONError) -> Mapped {
+        switch purchase.kind {
+        case .checkoutSession:
+            return try mapped(value) { session throws(JSONError) in try asked(session, value, in: purchase) }
+        case .subscription:
+            guard
+                let purchased = try PurchasedSubscription(value, in: purchase, addOns: policy.addOnProducts)
+            else { return Mapped(.none(.unchanged)) }
+            return Mapped(asked(purchased), purchased.subscription.anomalies)
+        }
     }
 
-    func checkoutAsked(_ session: CheckoutSessionObject, _ value: JSONValue) throws(JSONError) -> Outcome {
+    private func asked(
+        _ session: CheckoutSessionObject,
+        _ value: JSONValue,
+        in purchase: StripePurchase
+    ) throws(JSONError) -> Outcome {
         guard session.status == "complete" else { return .none(.unchanged) }
         switch session.mode {
         case "payment":
@@ -83,7 +96,7 @@ extension Mapping {
             return .events(dated, beside: beside)
         case "subscription":
             guard
-                let purchased = try PurchasedSubscription(value, in: notification, addOns: policy.addOnProducts)
+                let purchased = try PurchasedSubscription(value, in: purchase, addOns: policy.addOnProducts)
             else { return .none(.needsLookup) }
             return asked(purchased, as: account(session))
         default:

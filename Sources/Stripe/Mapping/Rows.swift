@@ -15,8 +15,6 @@ extension Mapping {
         case checkout, checkoutFailed
         case entitlements
         case customerDeleted
-        /// The objects that the host asked about by itself.
-        case subscriptionAsked, checkoutAsked
         case test
         case reportedElsewhere
         case unchanged
@@ -27,16 +25,6 @@ extension Mapping {
         }
 
         init(_ notification: StripeNotification) {
-            switch notification.question {
-            case .subscription?:
-                self = .subscriptionAsked
-                return
-            case .checkoutSession?:
-                self = .checkoutAsked
-                return
-            case nil:
-                break
-            }
             self.init(type: notification.canonicalType)
             // Thin events are younger than the events of refunds.
             if self == .chargeRefundUpdated, notification.isThin { self = .reportedElsewhere }

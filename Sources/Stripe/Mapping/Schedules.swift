@@ -18,7 +18,7 @@ extension Mapping {
     }
 
     private var fetchedPrices: [String: PriceObject] {
-        guard let document = notification.answers[LookupRequest.schedule]?.document,
+        guard let document = occasion.answers[LookupRequest.schedule]?.document,
             let schedule = try? ScheduleObject(document.root, addOns: policy.addOnProducts)
         else { return [:] }
         let prices = schedule.phases.flatMap(\.items).map(\.price)
@@ -33,7 +33,7 @@ extension Mapping {
             return .none(.reportedElsewhere, lineage: lineage)
         }
         var subject = subject(schedule, lineage)
-        let previous = try notification.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
+        let previous = try notification?.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
         let oldPhases =
             try previous.map { (reader) throws(JSONError) in
                 try ScheduleObject.phases(in: reader, addOns: policy.addOnProducts)

@@ -175,9 +175,12 @@ extension Mapping {
     }
 
     /// One update can hold several facts. They come in this order: renewal, items, pause, state.
-    func subscriptionUpdated(_ shown: SubscriptionObject) throws(JSONError) -> Outcome {
+    func subscriptionUpdated(
+        _ shown: SubscriptionObject,
+        _ previous: PreviousAttributes?
+    ) throws(JSONError) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
-        let attributes = subscription === shown ? previous : try notification.previous(of: subscription, policy)
+        let attributes = subscription === shown ? previous : try notification?.previous(of: subscription, policy)
         let before: SubscriptionBefore
         if let attributes {
             before = try SubscriptionBefore(attributes, subscription, shown: shown.items)

@@ -31,8 +31,8 @@ extension Mapping {
     func completed(_ subscription: SubscriptionObject) -> SubscriptionObject? {
         guard subscription.hasMoreItems else { return subscription }
         let addOns = policy.addOnProducts
-        guard let items = ListPages(itemsFor: notification, addOns: addOns).all, !items.isEmpty,
-            let subject = notification.subject
+        guard let items = ListPages(itemsIn: occasion.answers, addOns: addOns).all, !items.isEmpty,
+            let subject = occasion.subject
         else { return nil }
         return try? SubscriptionObject(subject, items: items, addOns: addOns)
     }

@@ -41,7 +41,7 @@ public struct StripeNotification: Sendable {
     /// When Stripe created the event.
     public var created: Date { event.created.date }
     /// True if it is about real money; nil if the event does not say.
-    public var isLive: Bool? { event.isLive ?? (isQuestion ? answeredMode : nil) }
+    public var isLive: Bool? { event.isLive }
     /// The API version that the snapshot was rendered in.
     public var apiVersion: String? { event.apiVersion }
     /// The connected account that it is about; nil for the account of the endpoint itself.
@@ -57,9 +57,6 @@ public struct StripeNotification: Sendable {
     /// The body, byte for byte as received.
     public var body: [UInt8] { event.body }
 
-    /// The subject of a question that we asked by ourselves, without a notification.
-    var question: StripePurchase.Kind? { event.question }
-    var isQuestion: Bool { question != nil }
     var object: JSONValue? { event.object }
     var previous: JSONValue? { event.previous }
     private let event: Event
@@ -73,12 +70,6 @@ public struct StripeNotification: Sendable {
         event = try Event(reading: body)
     }
 
-    /// Maps a purchase that the host asked about: its answers, like those of a thin event that was never sent.
-    init(asking purchase: StripePurchase) {
-        event = Event(asking: purchase)
-        answers = purchase.answers
-    }
-
     /// The received event, shared by all copies of the notification.
     private final class Event: Sendable {
         let id: String
@@ -89,26 +80,16 @@ public struct StripeNotification: Sendable {
         let account: String?
         let context: String?
         let isThin: Bool
-        let question: StripePurchase.Kind?
         let relatedObject: RelatedObject?
         let snapshotEvent: String?
         let body: [UInt8]
         let object: JSONValue?
         let previous: JSONValue?
 
-        init(asking purchase: StripePurchase) {
-            (id, type, created, body) = ("", purchase.kind.rawValue, 0, [])
-            (isThin, question) = (true, purchase.kind)
-            (isLive, apiVersion, context, snapshotEvent, object, previous) = (nil, nil, nil, nil, nil, nil)
-            account = purchase.account
-            relatedObject = RelatedObject(id: purchase.id, type: purchase.kind.rawValue, path: purchase.path)
-        }
-
         init(reading body: [UInt8]) throws(JSONError) {
             let document = try JSONDocument(parsing: body, limits: .ofAnyLength)
             let reader = try ObjectReader(document.root)
             let kind = try reader.value(.object)
-            question = nil
             isThin = kind.isString("v2.core.event")
             guard isThin || kind.isString("event") else {
                 throw kind.error(.unexpectedKind(expected: .string, found: kind.kind))
@@ -155,11 +136,6 @@ public struct StripeNotification: Sendable {
     /// The error for a notification that names, or contains, no object.
     var absentObject: JSONError {
         JSONError(.missing, path: isThin ? "related_object" : "data.object", offset: 0)
-    }
-
-    /// The mode (live or test) of a question's object.
-    private var answeredMode: Bool? {
-        subject.flatMap { try? ObjectReader($0).optionalBool(.livemode) } ?? nil
     }
 
     /// The type without the prefix that thin events of the first API generation have.

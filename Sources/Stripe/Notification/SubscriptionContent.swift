@@ -111,7 +111,7 @@ extension StripeNotification {
         of subscription: SubscriptionObject,
         _ previous: PreviousAttributes?
     ) throws(JSONError) -> Origin.Revision? {
-        guard !isThin, !isQuestion, object != nil else { return nil }
+        guard !isThin, object != nil else { return nil }
         if canonicalType == "customer.subscription.deleted" { return Origin.Revision(before: nil, after: "") }
         let after = try SubscriptionContent(subscription).name
         if canonicalType == "customer.subscription.created" { return Origin.Revision(before: "", after: after) }

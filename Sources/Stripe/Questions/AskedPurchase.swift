@@ -58,48 +58,29 @@ extension StripeAdapter {
         account: String? = nil,
         receivedAt: Date
     ) async throws(DeliveryError) -> Authenticated<StripePurchase> {
-        do throws(DeliveryError) {
-            var purchase = try StripePurchase(kind, id, account: account == configuration.ownAccount ? nil : account)
-            let question = StripeNotification(asking: purchase)
-            try checkAccount(of: question)
-            guard let client = setup.client else {
-                throw DeliveryError(.unavailable, "no look-up is configured: set Configuration.lookup")
-            }
-            let answered = try await answered(question, by: client)
-            guard answered.isLive != nil else {
-                throw DeliveryError(.malformed, "the answer does not say whether it is live")
-            }
-            try checkAddressee(of: answered)
-            purchase.answers = answered.answers
-            return Authenticated(
-                purchase,
-                receivedAt: receivedAt,
-                channel: .refetch,
-                evidence: Origin.Evidence(.tls),
-                digest: BodyDigest(of: answered.answers[LookupRequest.object]?.body ?? [])
-            )
-        } catch {
-            throw error.unproven
+        var purchase = try StripePurchase(kind, id, account: account == configuration.ownAccount ? nil : account)
+        try checkAccount(of: .question(purchase))
+        guard let client = setup.client else {
+            throw DeliveryError(.unavailable, "no look-up is configured: set Configuration.lookup")
         }
+        purchase.answers = try await answers(for: .question(purchase), by: client)
+        guard StripeOccasion.question(purchase).isLive != nil else {
+            throw DeliveryError(.malformed, "the answer does not say whether it is live")
+        }
+        try checkAddressee(of: .question(purchase))
+        return Authenticated(
+            purchase,
+            receivedAt: receivedAt,
+            channel: .refetch,
+            evidence: Origin.Evidence(.tls),
+            digest: BodyDigest(of: purchase.answers[LookupRequest.object]?.body ?? [])
+        )
     }
 
     /// Maps the answers to canonical events.
     ///
     /// - Throws: `DeliveryError` with `malformed` if a date, amount or identifier is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripePurchase>) throws(DeliveryError) -> Normalization {
-        do throws(DeliveryError) {
-            return try normalize(resolved.map { StripeNotification(asking: $0) })
-        } catch {
-            throw error.unproven
-        }
-    }
-}
-
-extension DeliveryError {
-    /// The same error of something that was never a delivery of Stripe's.
-    fileprivate var unproven: DeliveryError {
-        var error = self
-        error.isAuthentic = false
-        return error
+        try normalization(of: resolved.map { .question($0) })
     }
 }

@@ -123,7 +123,7 @@ public struct StripeEventHistory: DeliveryHistory {
         default: break
         }
         do throws(DeliveryError) {
-            try adapter.checkAddressee(of: notification)
+            try adapter.checkAddressee(of: .notification(notification))
             let authenticated = Authenticated(
                 notification,
                 receivedAt: time,

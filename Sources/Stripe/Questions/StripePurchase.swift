@@ -36,10 +36,10 @@ public struct StripePurchase: Sendable, Codable {
         self.account = account
     }
 
-    var path: String {
+    var path: [String] {
         switch kind {
-        case .subscription: "/v1/subscriptions/\(id)"
-        case .checkoutSession: "/v1/checkout/sessions/\(id)"
+        case .subscription: ["v1", "subscriptions", id]
+        case .checkoutSession: ["v1", "checkout", "sessions", id]
         }
     }
 }
