@@ -99,14 +99,14 @@ extension Mapping {
         return Sale(lineage: lineage(id), transaction: TransactionID(id))
     }
 
-    private func pending(_ session: CheckoutSessionObject, isCanceled: Bool) -> NormalizedEvent {
+    private func pending(_ session: CheckoutSessionObject, isCanceled: Bool) -> Draft {
         let lineage = lineage(session.paymentIntent ?? session.id)
         let detail = LifecycleEvent.PurchasePending(product: session.product)
-        return event(
+        return Draft(
             isCanceled
                 ? identity(lineage, "pending", "canceled", session.id) : identity(lineage, "pending", session.id),
             isCanceled ? .purchasePendingCanceled(detail) : .purchasePending(detail),
-            EventSubject(
+            about: EventSubject(
                 lineage: lineage,
                 transaction: session.paymentIntent.map(TransactionID.init),
                 account: account(session),
@@ -127,7 +127,7 @@ extension Mapping {
         price: Price?,
         at time: Milliseconds,
         about subject: EventSubject
-    ) -> NormalizedEvent {
+    ) -> Draft {
         let type = [basePlan, product.rawValue].compactMap(\.self).compactMap { policy.oneTimeProducts[$0] }.first
         let detail = LifecycleEvent.OneTimePurchase(type: type ?? .unknown, quantity: quantity, price: price)
         var facts: [Fact] = subject.account.map { [.owner($0)] } ?? []
@@ -138,10 +138,10 @@ extension Mapping {
         )
         if let price { facts.append(.charge(Fact.Charge(transaction: sale.transaction, price: price, at: time.date))) }
         facts += paymentNames(of: sale.transaction.rawValue, sale.names, in: sale.transaction.rawValue)
-        return event(
+        return Draft(
             .purchased(sale.lineage, transaction: sale.transaction, product: product),
             .oneTimePurchased(detail),
-            EventSubject(
+            about: EventSubject(
                 lineage: sale.lineage,
                 transaction: sale.transaction,
                 account: subject.account,

@@ -131,7 +131,7 @@ extension Mapping {
         with span: SubscriptionObject.Span,
         about subject: EventSubject,
         trialEnd: Milliseconds?
-    ) -> NormalizedEvent? {
+    ) -> Draft? {
         guard let lineage = subject.lineage, let product = span.product else { return nil }
         var subject = subject
         if isPaidAfterStart(invoice) { subject.price = nil }
@@ -169,10 +169,10 @@ extension Mapping {
         default:
             return nil
         }
-        return event(
+        return Draft(
             .periodBegan(lineage, product: product, start: span.start.date),
             detail,
-            subject,
+            about: subject,
             effectiveAt: span.start
         )
     }
@@ -251,7 +251,7 @@ extension Mapping {
             subject.facts.append(.billing(Fact.Billing(.suspended, retryUntil: retry, charge: charge)))
         }
         return .events([
-            event(
+            Draft(
                 billingIssue(
                     lineage,
                     invoice: invoice.id ?? "",
@@ -261,7 +261,7 @@ extension Mapping {
                 .billingIssue(
                     LifecycleEvent.BillingIssue(access: access, retryUntil: retry, actionRequired: actionRequired)
                 ),
-                subject
+                about: subject
             )
         ])
     }

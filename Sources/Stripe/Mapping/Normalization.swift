@@ -3,9 +3,7 @@ import LifecycleEvents
 import WireJSON
 
 /// Maps one event, or the answer to one question. Pure: it reads only these and the objects fetched for them.
-///
-/// A class, because closures that capture it would copy the whole notification.
-final class Mapping {
+struct Mapping {
     /// Which version of the mapping made an event.
     static let version = "stripe/1"
 
@@ -14,8 +12,6 @@ final class Mapping {
     let ownAccount: String?
     /// When the event was created, or a question asked.
     let created: Milliseconds
-    /// Which step of its subscription the event is.
-    private var revision: Origin.Revision?
 
     init(_ resolved: Authenticated<StripeOccasion>, policy: StripeAdapter.Policy, ownAccount: String?) {
         self.resolved = resolved
@@ -90,9 +86,11 @@ final class Mapping {
         let outcome: Outcome
         /// The paths of descriptive members that were of another kind.
         let anomalies: [String]
+        /// Which step of its subscription an event is.
+        let revision: Origin.Revision?
 
-        init(_ outcome: Outcome, _ anomalies: [String] = []) {
-            (self.outcome, self.anomalies) = (outcome, anomalies)
+        init(_ outcome: Outcome, _ anomalies: [String] = [], revision: Origin.Revision? = nil) {
+            (self.outcome, self.anomalies, self.revision) = (outcome, anomalies, revision)
         }
     }
 
@@ -111,8 +109,8 @@ final class Mapping {
     ) throws(JSONError) -> Mapped {
         let subscription = try SubscriptionObject(value, addOns: policy.addOnProducts)
         let previous = try notification?.previous(of: subscription, policy)
-        revision = try notification?.revision(of: subscription, previous)
-        return Mapped(try map(subscription, previous), subscription.anomalies)
+        let revision = try notification?.revision(of: subscription, previous)
+        return Mapped(try map(subscription, previous), subscription.anomalies, revision: revision)
     }
 
     private func mapWithoutObject(_ row: Row) -> Outcome {
@@ -146,28 +144,29 @@ extension Mapping {
 
     /// The result of a row.
     enum Outcome {
-        /// - Parameter beside: further facts about their lineage.
-        case events([NormalizedEvent], beside: [Fact] = [])
+        /// - Parameters:
+        ///   - beside: further facts about their lineage.
+        ///   - assertedAt: when they were stated, if that was before the event or question that shows them.
+        case events([Draft], beside: [Fact] = [], assertedAt: Milliseconds? = nil)
         case none(Normalization.NoChange.Reason, lineage: SubscriptionID? = nil, facts: [Fact] = [])
     }
 
     private func normalization(of mapped: Mapped) -> Normalization {
-        let (envelope, anomalies) = (envelope, mapped.anomalies)
+        var envelope = envelope(mapped.revision)
         switch mapped.outcome {
-        case .events(let events, let facts):
-            guard !facts.isEmpty, let lineage = events.first?.subscription else {
-                return Normalization(events, anomalies: anomalies)
-            }
+        case .events(let drafts, let facts, let time):
+            if let time { envelope.assertedAt = min(envelope.assertedAt, time.date) }
+            let lineage = facts.isEmpty ? nil : drafts.first?.subject.lineage
             return Normalization(
-                events,
-                furtherStatements: [envelope.statement(facts, about: lineage)],
-                anomalies: anomalies
+                drafts.map { envelope.event($0.event, about: $0.subject) },
+                furtherStatements: lineage.map { [envelope.statement(facts, about: $0)] } ?? [],
+                anomalies: mapped.anomalies
             )
         case .none(let reason, let lineage, let facts):
             let statement = lineage.map { envelope.statement(facts, about: $0) }
             return Normalization(
                 noChange: Normalization.NoChange(reason, statement: statement),
-                anomalies: anomalies
+                anomalies: mapped.anomalies
             )
         }
     }
@@ -229,20 +228,7 @@ extension Mapping {
         return account
     }
 
-    /// - Parameter fact: the store's further fact with this event, besides the subject's facts.
-    func event(
-        _ id: EventID,
-        _ event: LifecycleEvent,
-        _ subject: EventSubject,
-        effectiveAt: Milliseconds? = nil,
-        with fact: Fact? = nil
-    ) -> NormalizedEvent {
-        var subject = subject
-        if let fact { subject.facts.append(fact) }
-        return envelope.event(EventDraft(id: id, event: event, effectiveAt: effectiveAt?.date), about: subject)
-    }
-
-    private var envelope: EventEnvelope {
+    private func envelope(_ revision: Origin.Revision?) -> EventEnvelope {
         let isFetched = occasion.isFetched
         return EventEnvelope(
             provider: .stripe,
@@ -279,20 +265,20 @@ extension Mapping {
         _ facts: [String: String] = [:],
         about subject: EventSubject = EventSubject(),
         effectiveAt: Milliseconds? = nil
-    ) -> NormalizedEvent {
-        event(
+    ) -> Draft {
+        Draft(
             EventID(provider: .stripe, environment: environment, notification: notificationName),
             .notice(LifecycleEvent.Notice(kind, facts: facts)),
-            subject,
+            about: subject,
             effectiveAt: effectiveAt
         )
     }
 
-    private func unmapped() -> NormalizedEvent {
-        event(
+    private func unmapped() -> Draft {
+        Draft(
             EventID(provider: .stripe, environment: environment, notification: notificationName),
             .unmapped(LifecycleEvent.Unmapped(type: occasion.type)),
-            EventSubject(lineage: namedLineage)
+            about: EventSubject(lineage: namedLineage)
         )
     }
 }

@@ -230,7 +230,7 @@ extension Mapping {
         let at: Milliseconds
     }
 
-    private func refunded(_ money: MoneyBack, _ paidBy: PaidBy) -> NormalizedEvent {
+    private func refunded(_ money: MoneyBack, _ paidBy: PaidBy) -> Draft {
         let scope: LifecycleEvent.Refund.Scope = money.isWhole ? .full : .amount(money.amount)
         let reason: LifecycleEvent.Refund.Reason =
             switch money.reason {
@@ -247,7 +247,7 @@ extension Mapping {
         if let total = money.total { subject.facts.append(.refund(refundState(total, of: nil, at: money.at, paidBy))) }
         subject.facts += paidBy.names
         let name = money.refund ?? money.name
-        return event(
+        return Draft(
             .refunded(anyLineage, refund: name),
             .refunded(
                 LifecycleEvent.Refund(
@@ -258,7 +258,7 @@ extension Mapping {
                     refund: name
                 )
             ),
-            subject,
+            about: subject,
             effectiveAt: money.at
         )
     }
@@ -292,13 +292,13 @@ extension Mapping {
         .refund(refundState(nil, of: refund, at: created, paidBy))
     }
 
-    private func reversed(_ refund: RefundObject, _ paidBy: PaidBy) -> NormalizedEvent {
+    private func reversed(_ refund: RefundObject, _ paidBy: PaidBy) -> Draft {
         var subject = subject(paidBy)
         subject.facts = [reversal(refund.id, paidBy)] + paidBy.names
-        return event(
+        return Draft(
             .refundReversed(anyLineage, transaction: TransactionID(refund.id)),
             .refundReversed(LifecycleEvent.TransactionReference(transaction: paidBy.transaction, refund: refund.id)),
-            subject
+            about: subject
         )
     }
 
@@ -359,7 +359,7 @@ extension Mapping {
         }
         subject.facts += paidBy.names
         return .events([
-            event(
+            Draft(
                 .chargeback(anyLineage, dispute: dispute.id, stage: stage),
                 .chargeback(
                     LifecycleEvent.Chargeback(
@@ -370,7 +370,7 @@ extension Mapping {
                         dispute: dispute.id
                     )
                 ),
-                subject
+                about: subject
             )
         ])
     }

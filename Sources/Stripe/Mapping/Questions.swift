@@ -86,14 +86,9 @@ extension Mapping {
             guard try charge?.optionalBool("refunded") != true else { return .none(.stale) }
             let time = min(try charge?.time("created") ?? session.created ?? created, created)
             let outcome = checkout(session, at: time)
-            guard case .events(let sold, let beside) = outcome else { return outcome }
+            guard case .events(let sold, let beside, _) = outcome else { return outcome }
             // The sale's own event, with its time, ranks above this.
-            let dated = sold.map { event in
-                var event = event
-                event.assertedAt = min(event.assertedAt, time.date)
-                return event
-            }
-            return .events(dated, beside: beside)
+            return .events(sold, beside: beside, assertedAt: time)
         case "subscription":
             guard
                 let purchased = try PurchasedSubscription(value, in: purchase, addOns: policy.addOnProducts)
@@ -118,7 +113,6 @@ extension Mapping {
             stated.subject.facts.append(.owner(buyer))
         }
         guard !subscription.hasMoreItems else { return stated.none(.needsLookup) }
-        var identified = identified(stated)
         let change = purchased.schedule.flatMap { schedule in
             schedule.status == "active"
                 ? changeScheduled(
@@ -127,48 +121,53 @@ extension Mapping {
                 ) : nil
         }
         if let change {
-            stated.subject.facts += change.facts
-            identified.append(change)
+            stated.subject.facts += change.subject.facts
         } else if purchased.showsSchedule, subscription.pendingItems.isEmpty {
             stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
-        var events = zip(identified, stated.subject.facts.assigned(to: identified.map(\.event))).map { draft, facts in
-            var event = draft
-            event.facts = facts
-            return event
-        }
+        var drafts = identified(stated) + [change].compactMap(\.self)
+        let facts = stated.subject.facts.assigned(to: drafts.map(\.event.event))
+        for (index, facts) in zip(drafts.indices, facts) { drafts[index].subject.facts = facts }
         // The payment decides if the beginning is news, as it does for the invoice's own notification. The
         // subscription's other statements were perhaps made before, without an event.
         guard let began = began(purchased, stated.subject) else {
-            return events.isEmpty ? stated.none(.unchanged) : .events(events)
+            return drafts.isEmpty ? stated.none(.unchanged) : .events(drafts)
         }
-        events.insert(began, at: 0)
-        return .events(events, beside: identified.isEmpty ? stated.subject.facts : [])
+        return .events([began] + drafts, beside: drafts.isEmpty ? stated.subject.facts : [])
     }
 
     /// The events of a subscription, apart from the beginning of a period.
-    private func identified(_ stated: Stated) -> [NormalizedEvent] {
-        var event: NormalizedEvent
-        switch stated.subscription.status {
+    private func identified(_ stated: Stated) -> [Draft] {
+        let subscription = stated.subscription
+        switch subscription.status {
         case .incomplete:
-            event = pending(stated)
+            return [pending(stated)]
         case .incompleteExpired:
-            event = purchaseFailed(stated)
+            return [purchaseFailed(stated)]
         case .unpaid:
-            event = unpaid(stated)
+            return [unpaid(stated)]
         case .canceled:
-            event = expired(stated)
-            event.occurredAt = min(event.effectiveAt, created.date)
+            return [past(expired(stated), at: subscription.endedAt ?? created)]
         case .active, .trialing, .pastDue:
-            return [renewalOffAsked(stated)].compactMap(\.self)
+            // Distinguished by the time of the request, and under a test clock by the notification.
+            guard subscription.isEnding, let canceledAt = subscription.canceledAt, !subscription.hasTestClock else {
+                return []
+            }
+            return [past(renewalOff(stated), at: canceledAt)]
         default:
             return []
         }
-        return [event]
+    }
+
+    /// An event that the answer dates, and that happened before the question.
+    private func past(_ draft: Draft, at time: Milliseconds) -> Draft {
+        var draft = draft
+        draft.event.occurredAt = min(time, created).date
+        return draft
     }
 
     /// The period that runs, where its invoice is paid.
-    private func began(_ purchased: PurchasedSubscription, _ stated: EventSubject) -> NormalizedEvent? {
+    private func began(_ purchased: PurchasedSubscription, _ stated: EventSubject) -> Draft? {
         let subscription = purchased.subscription
         guard subscription.status == .active || subscription.status == .trialing,
             let invoice = purchased.paidInvoice, let span = invoice.paidSpan,
@@ -182,7 +181,7 @@ extension Mapping {
         subject.account = stated.account
         subject.renewal = stated.renewal
         subject.facts = paidFacts(invoice, subject, phase: isFree ? subscription.phase : phase(invoice))
-        var event =
+        let draft =
             isFree
             ? started(
                 Stated(
@@ -194,19 +193,7 @@ extension Mapping {
                 with: current
             )
             : periodBegan(by: invoice, with: span, about: subject, trialEnd: subscription.endOfFirstTrial)
-        event?.occurredAt = min(invoice.paidAt ?? span.start, created).date
-        return event
-    }
-
-    private func renewalOffAsked(_ stated: Stated) -> NormalizedEvent? {
-        let subscription = stated.subscription
-        // Distinguished by the time of the request, and under a test clock by the notification.
-        guard subscription.isEnding, let canceledAt = subscription.canceledAt, !subscription.hasTestClock else {
-            return nil
-        }
-        var event = renewalOff(stated)
-        event.occurredAt = min(canceledAt, created).date
-        return event
+        return draft.map { past($0, at: invoice.paidAt ?? span.start) }
     }
 }
 

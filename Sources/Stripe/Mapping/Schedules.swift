@@ -38,42 +38,42 @@ extension Mapping {
             try previous.map { (reader) throws(JSONError) in
                 try ScheduleObject.phases(in: reader, addOns: policy.addOnProducts)
             } ?? nil
-        var events: [NormalizedEvent] = []
+        var drafts: [Draft] = []
 
         if let next = changeScheduled(by: schedule, about: subject) {
-            subject.facts = next.facts
+            subject.facts = next.subject.facts
             // Only phases that differ from those before arrange something; all other updates repeat it.
-            if previous == nil || oldPhases != nil { events.append(next) }
+            if previous == nil || oldPhases != nil { drafts.append(next) }
         } else if let old = oldPhases?.nextChange(after: now(of: schedule)), let from = product(old.from) {
             subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
-            events.append(changeReverted(to: from, at: old.to.start, in: lineage, about: subject))
+            drafts.append(changeReverted(to: from, at: old.to.start, in: lineage, about: subject))
         }
-        if let event = try end(schedule, previous: previous, about: subject) { events.append(event) }
+        if let event = try end(schedule, previous: previous, about: subject) { drafts.append(event) }
         if let pauses = schedule.pausesAt, pauses > now(of: schedule),
             previous == nil || previous?.has("pause_schedules") == true
         {
             subject.facts.append(.pause(Fact.PauseState(.scheduled, resumesAt: schedule.resumesAt?.date)))
-            events.append(
-                event(
+            drafts.append(
+                Draft(
                     identity(lineage, "pause_scheduled", pauses.wholeSeconds),
                     .pauseScheduled(LifecycleEvent.Pause(resumesAt: schedule.resumesAt?.date)),
-                    subject,
+                    about: subject,
                     effectiveAt: pauses
                 )
             )
         }
-        return events.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(events)
+        return drafts.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(drafts)
     }
 
     /// The next change of products, if there is one.
-    func changeScheduled(by schedule: ScheduleObject, about subject: EventSubject) -> NormalizedEvent? {
+    func changeScheduled(by schedule: ScheduleObject, about subject: EventSubject) -> Draft? {
         guard let lineage = subject.lineage,
             let change = schedule.phases.nextChange(after: now(of: schedule)), let from = product(change.from),
             let to = product(change.to)
         else { return nil }
         let isQuantity = from.id == to.id
         // The prices name the change: a look-up decides if their products are known.
-        return event(
+        return Draft(
             .changeScheduled(lineage, from: ProductID(from.id), to: ProductID(to.id), at: change.to.start.date),
             .productChangeScheduled(
                 LifecycleEvent.ProductChange(
@@ -86,7 +86,7 @@ extension Mapping {
                     toBasePlan: to.product == nil ? nil : to.id
                 )
             ),
-            subject,
+            about: subject,
             effectiveAt: change.to.start,
             with: .nextProduct(Fact.NextProduct(to.productID))
         )
@@ -97,8 +97,8 @@ extension Mapping {
         at time: Milliseconds,
         in lineage: SubscriptionID,
         about subject: EventSubject
-    ) -> NormalizedEvent {
-        event(
+    ) -> Draft {
+        Draft(
             .changeReverted(lineage, product: ProductID(price.id), at: time.date),
             .productChangeReverted(
                 LifecycleEvent.ProductChange(
@@ -109,7 +109,7 @@ extension Mapping {
                     toBasePlan: price.product == nil ? nil : price.id
                 )
             ),
-            subject,
+            about: subject,
             effectiveAt: time
         )
     }
@@ -119,7 +119,7 @@ extension Mapping {
         _ schedule: ScheduleObject,
         previous: ObjectReader?,
         about subject: EventSubject
-    ) throws(JSONError) -> NormalizedEvent? {
+    ) throws(JSONError) -> Draft? {
         let before = try previous?.optionalString("end_behavior")
         guard previous == nil || before != nil, before != schedule.endBehavior,
             let end = schedule.phases.last?.end, let lineage = subject.lineage
@@ -130,10 +130,10 @@ extension Mapping {
             let terms = RenewalTerms(willRenew: false)
             subject.renewal = terms
             subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: .developer)))
-            return event(
+            return Draft(
                 identity(lineage, "auto_renew", "off", schedule.id, end.wholeSeconds),
                 .autoRenewDisabled(LifecycleEvent.AutoRenewDisabled(reason: .developer, accessUntil: end.date)),
-                subject,
+                about: subject,
                 effectiveAt: end
             )
         case ("cancel"?, _):
@@ -153,18 +153,18 @@ extension Mapping {
         let lineage = lineage(subscription)
         let now = now(of: schedule)
         var subject = subject(schedule, lineage)
-        var events: [NormalizedEvent] = []
+        var drafts: [Draft] = []
         if let pauses = schedule.pausesAt, pauses > now { subject.facts.append(.pause(Fact.PauseState(.none))) }
         // One that is canceled ends its subscription, which says so itself.
         let isReleased = schedule.status == "released" || schedule.status == nil
         if isReleased, schedule.endBehavior == "cancel", let end = schedule.phases.last?.end, end > now {
-            events.append(renewalOn(schedule, about: subject, in: lineage))
+            drafts.append(renewalOn(schedule, about: subject, in: lineage))
         }
         if let change = schedule.phases.nextChange(after: now), let from = product(change.from) {
             subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
-            events.append(changeReverted(to: from, at: change.to.start, in: lineage, about: subject))
+            drafts.append(changeReverted(to: from, at: change.to.start, in: lineage, about: subject))
         }
-        return events.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(events)
+        return drafts.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(drafts)
     }
 
     /// The end that a schedule had arranged is off.
@@ -172,15 +172,15 @@ extension Mapping {
         _ schedule: ScheduleObject,
         about stated: EventSubject,
         in lineage: SubscriptionID
-    ) -> NormalizedEvent {
+    ) -> Draft {
         var subject = stated
         let terms = RenewalTerms(willRenew: true)
         subject.renewal = terms
         subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms)))
-        return event(
+        return Draft(
             identity(lineage, "auto_renew", "on", schedule.id, created.wholeSeconds),
             .autoRenewEnabled,
-            subject
+            about: subject
         )
     }
 }

@@ -194,20 +194,20 @@ extension Mapping {
         if before.wasPaused { statePauseOver(in: &update.stated) }
         update.stated.subject.facts += removals(update) + accessSteps(update)
         if update.restarted, let end = endBefore(update) { update.stated.subject.facts.append(.periodEnded(end)) }
-        var events: [NormalizedEvent] = []
+        var drafts: [Draft] = []
         switch subscription.status {
         case .incompleteExpired, .canceled:
             break
         default:
-            renewal(update, into: &events)
+            renewal(update, into: &drafts)
             if subscription.status != .incomplete {
-                items(update, into: &events)
-                pendingUpdate(update, into: &events)
-                collection(update, into: &events)
+                items(update, into: &drafts)
+                pendingUpdate(update, into: &drafts)
+                collection(update, into: &drafts)
             }
         }
-        state(update, into: &events)
-        if !events.isEmpty { return .events(events) }
+        state(update, into: &drafts)
+        if !drafts.isEmpty { return .events(drafts) }
         // An invoice or an event of its own reports a changed status or period that gave no event here.
         let isReported = before.status != nil || before.start != nil
         return update.stated.none(isReported ? .reportedElsewhere : .unchanged)
@@ -268,19 +268,19 @@ extension Mapping {
         return Fact.PeriodEnd(start: start.date, transaction: nil, at: end.date, reason: reason)
     }
 
-    private func renewal(_ update: Update, into events: inout [NormalizedEvent]) {
+    private func renewal(_ update: Update, into drafts: inout [Draft]) {
         let (subscription, before, subject, lineage) = (
             update.subscription, update.before, update.subject, update.lineage
         )
         guard before.endChanged else { return }
         if subscription.isEnding, !before.wasEnding || before.endsAt != subscription.endsAt {
-            events.append(renewalOff(update.stated))
+            drafts.append(renewalOff(update.stated))
         } else if !subscription.isEnding, before.wasEnding {
-            events.append(
-                event(
+            drafts.append(
+                Draft(
                     identity(lineage, "auto_renew", "on", request(before.canceledAt, subscription)),
                     .autoRenewEnabled,
-                    subject
+                    about: subject
                 )
             )
         }
@@ -292,9 +292,9 @@ extension Mapping {
         subscription.hasTestClock ? notificationName : (canceledAt ?? created).wholeSeconds
     }
 
-    func renewalOff(_ stated: Stated) -> NormalizedEvent {
+    func renewalOff(_ stated: Stated) -> Draft {
         let subscription = stated.subscription
-        return event(
+        return Draft(
             identity(
                 stated.lineage,
                 "auto_renew",
@@ -310,12 +310,12 @@ extension Mapping {
                     statedReason: subscription.statedReason
                 )
             ),
-            stated.subject,
-            effectiveAt: subscription.endsAt
+            about: stated.subject,
+            effectiveAt: subscription.endsAt ?? created
         )
     }
 
-    private func items(_ update: Update, into events: inout [NormalizedEvent]) {
+    private func items(_ update: Update, into drafts: inout [Draft]) {
         let (subscription, before, subject, lineage) = (
             update.subscription, update.before, update.subject, update.lineage
         )
@@ -334,11 +334,11 @@ extension Mapping {
                 effectiveAt: created.date,
                 consentRequired: false
             )
-            events.append(
-                event(
+            drafts.append(
+                Draft(
                     identity(lineage, "price", content, created.wholeSeconds),
                     .priceChange(detail),
-                    subject,
+                    about: subject,
                     with: .priceChange(Fact.PriceChangeState(detail))
                 )
             )
@@ -355,11 +355,11 @@ extension Mapping {
         // A change that comes with a period takes effect with it, however long after its start Stripe gets to it.
         let beginsPeriod = update.rolled || update.restarted
         // Whatever was planned has come, or was overtaken.
-        events.append(
-            event(
+        drafts.append(
+            Draft(
                 id,
                 .productChanged(detail),
-                subject,
+                about: subject,
                 effectiveAt: beginsPeriod ? subscription.latest?.start : nil,
                 with: .nextProduct(Fact.NextProduct(nil))
             )
@@ -398,15 +398,15 @@ extension Mapping {
     }
 
     /// `pending_update`: a change that takes effect once its invoice is paid.
-    private func pendingUpdate(_ update: Update, into events: inout [NormalizedEvent]) {
+    private func pendingUpdate(_ update: Update, into drafts: inout [Draft]) {
         let (subscription, before, subject, lineage) = (
             update.subscription, update.before, update.subject, update.lineage
         )
         guard before.hadPendingUpdate == false, let new = subscription.pendingItems.primary,
             case .swapped(let old, _) = ItemChange(from: subscription.items, to: subscription.pendingItems)
         else { return }
-        events.append(
-            event(
+        drafts.append(
+            Draft(
                 .changeScheduled(lineage, from: old.price.productID, to: new.price.productID, at: created.date),
                 .productChangeScheduled(
                     LifecycleEvent.ProductChange(
@@ -417,14 +417,14 @@ extension Mapping {
                         basis: .inferred
                     )
                 ),
-                subject
+                about: subject
             )
         )
     }
 
     /// `pause_collection`: the subscription continues, its invoices are not collected. Policy decides if that is a
     /// pause.
-    private func collection(_ update: Update, into events: inout [NormalizedEvent]) {
+    private func collection(_ update: Update, into drafts: inout [Draft]) {
         let (subscription, before, subject, lineage) = (
             update.subscription, update.before, update.subject, update.lineage
         )
@@ -436,40 +436,40 @@ extension Mapping {
             var facts = ["collection": "paused"]
             facts["behavior"] = pause.behavior
             facts["resumes_at"] = pause.resumesAt.map { RFC3339.string($0) }
-            events.append(notice(.other, facts, about: subject))
+            drafts.append(notice(.other, facts, about: subject))
         case (.keeps, nil):
-            events.append(notice(.other, ["collection": "resumed"], about: subject))
+            drafts.append(notice(.other, ["collection": "resumed"], about: subject))
         case (.pauses, let pause?):
-            events.append(
-                event(
+            drafts.append(
+                Draft(
                     identity(lineage, "collection", "paused", created.wholeSeconds),
                     .paused(LifecycleEvent.Pause(resumesAt: pause.resumesAt?.date)),
-                    subject
+                    about: subject
                 )
             )
         case (.pauses, nil):
             let resumed = resumption(update.stated, beganNow: before.start != nil)
-            if let resumed { events.append(resumed) }
+            if let resumed { drafts.append(resumed) }
         }
     }
 
-    private func state(_ update: Update, into events: inout [NormalizedEvent]) {
+    private func state(_ update: Update, into drafts: inout [Draft]) {
         switch (update.before.status, update.subscription.status) {
         case (.incomplete?, .active), (.incomplete?, .trialing):
-            if let started = started(update.stated) { events.append(started) }
+            if let started = started(update.stated) { drafts.append(started) }
         case (.some, .incompleteExpired):
-            events.append(purchaseFailed(update.stated))
+            drafts.append(purchaseFailed(update.stated))
         case (.some, .pastDue):
-            events.append(pastDue(update.stated))
+            drafts.append(pastDue(update.stated))
         case (.some, .unpaid):
-            events.append(unpaid(update.stated))
+            drafts.append(unpaid(update.stated))
         default:
             // The invoice carries conversion and recovery, `paused`, `resumed` and `deleted` the rest.
-            periods(update, into: &events)
+            periods(update, into: &drafts)
         }
     }
 
-    private func periods(_ update: Update, into events: inout [NormalizedEvent]) {
+    private func periods(_ update: Update, into drafts: inout [Draft]) {
         let (subscription, before, subject, lineage) = (
             update.subscription, update.before, update.subject, update.lineage
         )
@@ -478,15 +478,15 @@ extension Mapping {
         // A trial that is ended ahead of time is charged at once, by an invoice that looks like any other change.
         let isEarlyConversion =
             before.status == .trialing && subscription.status == .active && update.restarted
-            && !events.contains { $0.kind == .productChanged }
+            && !drafts.contains { $0.kind == .productChanged }
         if update.rolled || isEarlyConversion {
             // The period's invoice reports its renewal, about an hour from now. If there is none, or it bills usage of
             // the period before, this is the only report.
             let isReportedByInvoice =
                 before.hasNewInvoice && !subscription.isMetered && !subscription.isBilledAhead && !isEarlyConversion
             guard !isReportedByInvoice, let product = span.product else { return }
-            events.append(
-                event(
+            drafts.append(
+                Draft(
                     .periodBegan(lineage, product: product, start: span.start.date),
                     .renewed(
                         LifecycleEvent.Renewed(
@@ -496,13 +496,13 @@ extension Mapping {
                             period: span.period
                         )
                     ),
-                    subject,
+                    about: subject,
                     effectiveAt: span.start
                 )
             )
             return
         }
-        guard before.start == nil || !events.contains(where: { $0.kind == .productChanged }) else { return }
+        guard before.start == nil || !drafts.contains(where: { $0.kind == .productChanged }) else { return }
         let from: Milliseconds
         let to: Milliseconds
         if case .from(let old) = before.trialEnd, let new = subscription.trialEnd, new > created,
@@ -511,14 +511,14 @@ extension Mapping {
             (from, to) = (old ?? before.end ?? created, new)
         } else if before.start == nil, before.status != .paused, let old = before.end, let new = subscription.periodEnd,
             new > old,
-            !before.hasNewInvoice, !events.contains(where: { $0.kind == .productChanged })
+            !before.hasNewInvoice, !drafts.contains(where: { $0.kind == .productChanged })
         {
             (from, to) = (old, new)
         } else {
             return
         }
-        events.append(
-            event(
+        drafts.append(
+            Draft(
                 .extended(
                     lineage,
                     transaction: TransactionID("period/\(span.start.wholeSeconds)"),
@@ -526,7 +526,7 @@ extension Mapping {
                     to: to.date
                 ),
                 .extended(LifecycleEvent.Extension(from: from.date, to: to.date, reason: .developer)),
-                subject,
+                about: subject,
                 effectiveAt: from
             )
         )

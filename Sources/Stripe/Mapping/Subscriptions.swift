@@ -75,10 +75,10 @@ extension Mapping {
         let since = pauseTime(subscription)
         stated.subject.facts += accessStops(subscription, at: since, .paused)
         return .events([
-            event(
+            Draft(
                 identity(stated.lineage, "paused", since.wholeSeconds),
                 .paused(LifecycleEvent.Pause(reason: subscription.pauseReason)),
-                stated.subject,
+                about: stated.subject,
                 effectiveAt: since
             )
         ])
@@ -101,17 +101,17 @@ extension Mapping {
     }
 
     /// A resumption that began a period is that period; one within a period is a fact of its own.
-    func resumption(_ stated: Stated, beganNow: Bool) -> NormalizedEvent? {
+    func resumption(_ stated: Stated, beganNow: Bool) -> Draft? {
         let subscription = stated.subscription
         guard let span = subscription.current, let product = span.product else { return nil }
-        return event(
+        return Draft(
             beganNow
                 ? .periodBegan(stated.lineage, product: product, start: span.start.date)
                 : identity(stated.lineage, "resumed", created.wholeSeconds),
             .renewed(
                 LifecycleEvent.Renewed(cause: .resumption, phase: stated.phase, period: span.period)
             ),
-            stated.subject,
+            about: stated.subject,
             effectiveAt: beganNow ? span.start : created
         )
     }
@@ -133,7 +133,7 @@ extension Mapping {
         guard let product = subscription.product else { return stated.none(.unchanged) }
         stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         return .events([
-            event(
+            Draft(
                 .changeReverted(stated.lineage, product: product, at: created.date),
                 .productChangeReverted(
                     LifecycleEvent.ProductChange(
@@ -143,7 +143,7 @@ extension Mapping {
                         basis: .store
                     )
                 ),
-                stated.subject
+                about: stated.subject
             )
         ])
     }
@@ -178,10 +178,10 @@ extension Mapping {
         case .endChanged:
             if subscription.isEnding { return .events([renewalOff(stated)]) }
             return .events([
-                event(
+                Draft(
                     identity(stated.lineage, "auto_renew", "on", created.wholeSeconds),
                     .autoRenewEnabled,
-                    stated.subject
+                    about: stated.subject
                 )
             ])
         case .itemsChanged, .quantityChanged, .productSwapped:
@@ -193,7 +193,7 @@ extension Mapping {
                 default: .unknown
                 }
             return .events([
-                event(
+                Draft(
                     identity(stated.lineage, "items", notificationName),
                     .productChanged(
                         LifecycleEvent.ProductChange(
@@ -204,7 +204,7 @@ extension Mapping {
                             period: subscription.current?.period
                         )
                     ),
-                    stated.subject
+                    about: stated.subject
                 )
             ])
         }
@@ -213,43 +213,43 @@ extension Mapping {
 
 extension Mapping {
     /// The current period, which has begun with the subscription.
-    func started(_ stated: Stated) -> NormalizedEvent? {
+    func started(_ stated: Stated) -> Draft? {
         stated.subscription.current.flatMap { started(stated, with: $0) }
     }
 
-    func started(_ stated: Stated, with span: SubscriptionObject.Span) -> NormalizedEvent? {
+    func started(_ stated: Stated, with span: SubscriptionObject.Span) -> Draft? {
         guard let product = span.product else { return nil }
-        return event(
+        return Draft(
             .periodBegan(stated.lineage, product: product, start: span.start.date),
             .started(LifecycleEvent.Started(origin: .new, phase: stated.phase, period: span.period)),
-            stated.subject,
+            about: stated.subject,
             effectiveAt: span.start
         )
     }
 
     /// The first payment is not there yet, or has failed.
-    func pending(_ stated: Stated) -> NormalizedEvent { pending(stated.subject, of: stated.subscription.id) }
+    func pending(_ stated: Stated) -> Draft { pending(stated.subject, of: stated.subscription.id) }
 
     /// - Parameter subscription: stands for a product that is not known.
-    func pending(_ subject: EventSubject, of subscription: String) -> NormalizedEvent {
-        event(
+    func pending(_ subject: EventSubject, of subscription: String) -> Draft {
+        Draft(
             identity(lineage(subscription), "pending"),
             .purchasePending(LifecycleEvent.PurchasePending(product: subject.product?.id ?? ProductID(subscription))),
-            subject
+            about: subject
         )
     }
 
-    func purchaseFailed(_ stated: Stated) -> NormalizedEvent {
+    func purchaseFailed(_ stated: Stated) -> Draft {
         let product = stated.subject.product?.id ?? ProductID(stated.subscription.id)
-        return event(
+        return Draft(
             identity(stated.lineage, "pending", "canceled"),
             .purchasePendingCanceled(LifecycleEvent.PurchasePending(product: product)),
-            stated.subject
+            about: stated.subject
         )
     }
 
     /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact.
-    func pastDue(_ stated: Stated) -> NormalizedEvent {
+    func pastDue(_ stated: Stated) -> Draft {
         let subscription = stated.subscription
         var subject = stated.subject
         if let invoice = subscription.latestInvoice {
@@ -259,14 +259,14 @@ extension Mapping {
                 return .billing(billing)
             }
         }
-        return event(
+        return Draft(
             billingIssue(stated.lineage, invoice: subscription.latestInvoice?.rawValue ?? "", attempt: 1),
             .billingIssue(
                 LifecycleEvent.BillingIssue(
                     access: failedAccess(start: subscription.latest?.start, end: subscription.latest?.end)
                 )
             ),
-            subject
+            about: subject
         )
     }
 
@@ -298,22 +298,22 @@ extension Mapping {
     }
 
     /// Stripe gave up charging. A payment undoes this end, and the period may end for good later: another fact.
-    func unpaid(_ stated: Stated) -> NormalizedEvent {
+    func unpaid(_ stated: Stated) -> Draft {
         let subscription = stated.subscription
         let start = subscription.latest?.start ?? subscription.startDate ?? created
-        return event(
+        return Draft(
             identity(stated.lineage, "unpaid", subscription.latestInvoice?.rawValue ?? "", start.wholeSeconds),
             .expired(LifecycleEvent.Expired(reason: .billing)),
-            stated.subject
+            about: stated.subject
         )
     }
 
     /// The end of a subscription, which Stripe dates.
-    func expired(_ stated: Stated) -> NormalizedEvent {
+    func expired(_ stated: Stated) -> Draft {
         let subscription = stated.subscription
         let (reason, time) = (subscription.expiryReason, subscription.endedAt ?? created)
         let start = subscription.current?.start ?? subscription.startDate ?? time
-        return event(
+        return Draft(
             .ended(stated.lineage, periodStart: start.date, reason: reason),
             .expired(
                 LifecycleEvent.Expired(
@@ -322,7 +322,7 @@ extension Mapping {
                     statedReason: subscription.statedReason
                 )
             ),
-            stated.subject,
+            about: stated.subject,
             effectiveAt: time
         )
     }
