@@ -104,7 +104,7 @@ public struct StripeAdapter: ProviderAdapter {
     func answers(
         for occasion: StripeOccasion,
         by client: LookupClient
-    ) async throws(DeliveryError) -> [String: StripeNotification.Answer] {
+    ) async throws(DeliveryError) -> StripeNotification.Answers {
         var occasion = occasion
         // Where invoices are sales, a session's and a refund's invoice decide which sale they are of.
         let completes = configuration.lookup?.completesSnapshots == true || configuration.policy.sellsByInvoice

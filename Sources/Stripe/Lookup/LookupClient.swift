@@ -126,25 +126,19 @@ struct LookupClient: Sendable {
         }
     }
 
-    /// Asks for a list by itself, and not for a notification.
+    /// Asks for a page of a list by itself, and not for a notification.
     ///
     /// - Throws: `denied` if the key may not read it, `stale` if Stripe does not know the element that the page is to lead
     ///   on from, `unavailable` for everything else.
-    func list(
+    func list<Element>(
         _ path: [String],
         _ query: [(String, String)],
-        of account: String?
-    ) async throws(DeliveryError) -> (document: JSONDocument, answeredAt: Date) {
+        of account: String?,
+        reading read: (JSONValue) throws(JSONError) -> Element?
+    ) async throws(DeliveryError) -> (page: ListPage<Element>, answeredAt: Date) {
         let response: HTTPTransportResponse
         do throws(HTTPTransportError) {
-            let url = try HTTPSURL(
-                host: lookup.host,
-                path: path.map { HTTPSURL.PathSegment($0) },
-                query: query.map { HTTPSURL.QueryItem($0.0, $0.1) }
-            )
-            var request = try HTTPTransportRequest(.get, url, timeout: lookup.timeout)
-            try request.setHeader("Authorization", to: lookup.apiKey.bearerCredentials)
-            try request.setHeader("Stripe-Version", to: lookup.version)
+            var request = try request(path, query)
             if let account { try request.setHeader("Stripe-Account", to: account) }
             response = try await lookup.transport.send(request, retrying: retries, clock: lookup.clock)
         } catch {
@@ -167,7 +161,11 @@ struct LookupClient: Sendable {
         guard let date = response.headers.date else {
             throw DeliveryError(.unavailable, "the answer does not say when it was given")
         }
-        return (document, Date(millisecondsSince1970: date.seconds * 1000))
+        do throws(JSONError) {
+            return (try ListPage(document, read), Date(millisecondsSince1970: date.seconds * 1000))
+        } catch {
+            throw DeliveryError(.unavailable, "the list cannot be read", underlying: error)
+        }
     }
 
     /// The answer is the requested object, in the mode of the event.
@@ -216,14 +214,7 @@ struct LookupClient: Sendable {
         _ question: LookupRequest,
         for occasion: StripeOccasion
     ) throws(HTTPTransportError) -> HTTPTransportRequest {
-        let url = try HTTPSURL(
-            host: lookup.host,
-            path: question.path.map { HTTPSURL.PathSegment($0) },
-            query: question.query.map { HTTPSURL.QueryItem($0.0, $0.1) }
-        )
-        var request = try HTTPTransportRequest(.get, url, timeout: lookup.timeout)
-        try request.setHeader("Authorization", to: lookup.apiKey.bearerCredentials)
-        try request.setHeader("Stripe-Version", to: lookup.version)
+        var request = try request(question.path, question.query)
         // One of the two: the context is the account's successor and can name more than it.
         if let context = occasion.notification?.context ?? organizationContext(of: occasion) {
             try request.setHeader("Stripe-Context", to: context)
@@ -233,6 +224,21 @@ struct LookupClient: Sendable {
         if let notification = occasion.notification, notification.isThin {
             try request.setHeader("Stripe-Request-Trigger", to: "event=\(notification.id)")
         }
+        return request
+    }
+
+    private func request(
+        _ path: [String],
+        _ query: [(String, String)]
+    ) throws(HTTPTransportError) -> HTTPTransportRequest {
+        let url = try HTTPSURL(
+            host: lookup.host,
+            path: path.map { HTTPSURL.PathSegment($0) },
+            query: query.map { HTTPSURL.QueryItem($0.0, $0.1) }
+        )
+        var request = try HTTPTransportRequest(.get, url, timeout: lookup.timeout)
+        try request.setHeader("Authorization", to: lookup.apiKey.bearerCredentials)
+        try request.setHeader("Stripe-Version", to: lookup.version)
         return request
     }
 }

@@ -39,6 +39,12 @@ struct LookupRequest: Sendable {
     var query: [(String, String)] = []
     let answer: Answer
 
+    /// The query for a page of a hundred: the first one of its list, or the one on a side of an element.
+    static func page(after last: String? = nil, before first: String? = nil) -> [(String, String)] {
+        [("limit", "100")] + (last.map { [("starting_after", $0)] } ?? [])
+            + (first.map { [("ending_before", $0)] } ?? [])
+    }
+
     /// The next question that mapping needs; nil if everything is known, or as much as can be.
     ///
     /// - Parameter completesSnapshots: true to ask also for objects that a notification can be mapped without.
@@ -95,7 +101,7 @@ struct LookupRequest: Sendable {
     private static func rest(
         of row: Mapping.Row,
         _ value: JSONValue,
-        _ answers: [String: StripeNotification.Answer]
+        _ answers: StripeNotification.Answers
     ) -> LookupRequest? {
         switch row {
         case .invoicePaid, .invoiceFailed:
@@ -112,50 +118,23 @@ struct LookupRequest: Sendable {
         }
     }
 
-    private static func lines(of invoice: InvoiceObject, _ answers: [String: StripeNotification.Answer])
-        -> LookupRequest?
-    {
-        guard let id = invoice.id else { return nil }
-        return ListPages(invoiceLinesIn: answers).nextPage.map { page in
-            LookupRequest(
-                name: page.name,
-                path: ["v1", "invoices", id, "lines"],
-                query: page.query,
-                answer: .list
-            )
-        }
+    private static func lines(of invoice: InvoiceObject, _ answers: StripeNotification.Answers) -> LookupRequest? {
+        invoice.id.flatMap { ListPages(invoiceLinesIn: answers).request(["v1", "invoices", $0, "lines"]) }
     }
 
-    private static func entitlements(of summary: JSONValue, _ answers: [String: StripeNotification.Answer])
-        -> LookupRequest?
-    {
+    private static func entitlements(of summary: JSONValue, _ answers: StripeNotification.Answers) -> LookupRequest? {
         guard let reader = try? ObjectReader(summary), (try? reader.hasMore("entitlements")) == true,
             let customer = try? reader.reference("customer")
         else { return nil }
-        return ListPages<String>(entitlementsIn: answers).nextPage.map { page in
-            LookupRequest(
-                name: page.name,
-                path: ["v1", "entitlements", "active_entitlements"],
-                query: [("customer", customer)] + page.query,
-                answer: .list
-            )
-        }
+        return ListPages<String>(entitlementsIn: answers)
+            .request(["v1", "entitlements", "active_entitlements"], [("customer", customer)])
     }
 
-    private static func items(of subscription: JSONValue, _ answers: [String: StripeNotification.Answer])
-        -> LookupRequest?
-    {
+    private static func items(of subscription: JSONValue, _ answers: StripeNotification.Answers) -> LookupRequest? {
         guard let reader = try? ObjectReader(subscription), (try? reader.hasMore("items")) == true,
             let id = try? reader.string("id")
         else { return nil }
-        return ListPages(itemsIn: answers).nextPage.map { page in
-            LookupRequest(
-                name: page.name,
-                path: ["v1", "subscription_items"],
-                query: [("subscription", id)] + page.query,
-                answer: .list
-            )
-        }
+        return ListPages(itemsIn: answers).request(["v1", "subscription_items"], [("subscription", id)])
     }
 
     private static func completion(of row: Mapping.Row, _ value: JSONValue) -> LookupRequest? {

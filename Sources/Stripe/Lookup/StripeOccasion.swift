@@ -14,8 +14,8 @@ extension StripeOccasion {
         if case .notification = self { true } else { false }
     }
 
-    /// The fetched objects, by the name of the look-up.
-    var answers: [String: StripeNotification.Answer] {
+    /// The fetched objects.
+    var answers: StripeNotification.Answers {
         get {
             switch self {
             case .notification(let notification): notification.answers

@@ -39,8 +39,8 @@ private struct FeaturePage {
 }
 
 extension ListPages<String> {
-    init(entitlementsIn answers: [String: StripeNotification.Answer]) {
-        self.init("active_entitlements", answers) { (value) throws(JSONError) in try FeaturePage.name(of: value) }
+    init(entitlementsIn answers: StripeNotification.Answers) {
+        self.init("active_entitlements", in: answers) { (value) throws(JSONError) in try FeaturePage.name(of: value) }
     }
 }
 

@@ -45,7 +45,7 @@ struct InvoiceObject: WireObject, Sendable {
         /// https://docs.stripe.com/api/invoice-line-item/object: `discount_amounts` are inside of no `amount`, and a tax is if it is
         /// `inclusive`. Before basil taxes were `tax_amounts`.
         private static func charged(_ amount: Int64, in reader: ObjectReader) -> Int64? {
-            var charged = Optional(amount)
+            var charged: Int64? = amount
             func add(_ name: MemberName, _ share: (ObjectReader) throws -> Int64) {
                 guard let values = try? reader.optionalArray(name) else { return }
                 for value in values {

@@ -34,6 +34,9 @@ public struct StripeNotification: Sendable {
         }
     }
 
+    /// Answers by the name of the look-up.
+    typealias Answers = [String: Answer]
+
     /// The event's id, `evt_…`: the same on redelivery and on every endpoint.
     public var id: String { event.id }
     /// The event's type, verbatim.
@@ -60,8 +63,8 @@ public struct StripeNotification: Sendable {
     var object: JSONValue? { event.object }
     var previous: JSONValue? { event.previous }
     private let event: Event
-    /// The fetched objects, by the name of the look-up.
-    var answers: [String: Answer] = [:]
+    /// The fetched objects.
+    var answers: Answers = [:]
 
     /// Reads an event, however long it is.
     ///

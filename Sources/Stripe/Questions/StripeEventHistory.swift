@@ -37,54 +37,43 @@ public struct StripeEventHistory: DeliveryHistory {
         let listed: Listed
         let isLast: Bool
         if let position {
-            listed = try await list(times, ("ending_before", position))
-            isLast = !listed.hasMore
+            listed = try await list(times, before: position)
+            isLast = !listed.page.hasMore
         } else {
             (listed, isLast) = try await oldest(in: times)
         }
         var page = DeliveryHistoryPage([])
-        for event in listed.events.reversed() {
+        for event in listed.page.elements.reversed() {
             if let outcome = await outcome(of: event.body, at: listed.answeredAt) {
                 page.entries.append(.init(nil, outcome))
             }
         }
-        if !isLast { page.next = listed.events.first?.id }
+        if !isLast { page.next = listed.page.elements.first?.id }
         return page
     }
 
-    /// Events as Stripe lists them: the newest first.
-    private struct Listed {
-        var events: [(id: String, created: Int64, body: [UInt8])]
-        /// True if there are more in the direction of the question.
-        var hasMore: Bool
-        var answeredAt: Date
+    private struct Event {
+        let id: String
+        let created: Int64
+        let body: [UInt8]
     }
+
+    /// Events as Stripe lists them: the newest first.
+    private typealias Listed = (page: ListPage<Event>, answeredAt: Date)
 
     private func list(
         _ times: ClosedRange<Int64>,
-        _ cursor: (String, String)? = nil
+        after last: String? = nil,
+        before first: String? = nil
     ) async throws(DeliveryError) -> Listed {
-        var query = [
-            ("created[gte]", "\(times.lowerBound)"), ("created[lte]", "\(times.upperBound)"), ("limit", "100"),
-        ]
-        if let cursor { query.append(cursor) }
-        let answer = try await client.list(["v1", "events"], query, of: account)
-        do throws(JSONError) {
-            let reader = try ObjectReader(answer.document.root)
-            var listed = Listed(
-                events: [],
-                hasMore: try reader.optionalBool("has_more") ?? false,
-                answeredAt: answer.answeredAt
-            )
-            for value in try reader.array("data") {
-                let event = try ObjectReader(value)
-                listed.events.append(
-                    (try event.string("id"), try event.int64("created"), Array(value.rawBytes))
-                )
-            }
-            return listed
-        } catch {
-            throw DeliveryError(.unavailable, "the list of events cannot be read", underlying: error)
+        let query = [("created[gte]", "\(times.lowerBound)"), ("created[lte]", "\(times.upperBound)")]
+        return try await client.list(
+            ["v1", "events"],
+            query + LookupRequest.page(after: last, before: first),
+            of: account
+        ) { (value) throws(JSONError) in
+            let event = try ObjectReader(value)
+            return Event(id: try event.string(.id), created: try event.int64(.created), body: Array(value.rawBytes))
         }
     }
 
@@ -92,21 +81,21 @@ public struct StripeEventHistory: DeliveryHistory {
     /// known (`ending_before`, <https://docs.stripe.com/api/pagination>): halve the time until one page has all the rest.
     private func oldest(in times: ClosedRange<Int64>) async throws(DeliveryError) -> (Listed, isLast: Bool) {
         var listed = try await list(times)
-        guard listed.hasMore else { return (listed, true) }
+        guard listed.page.hasMore else { return (listed, true) }
         // Nothing is older than `low`, and everything that is not listed yet is as old as the last element, or older.
         var low = times.lowerBound
-        while listed.hasMore, let last = listed.events.last {
+        while listed.page.hasMore, let last = listed.page.elements.last {
             let high = last.created
             guard low < high else {
-                // So many in one second. A page that does not lead on would be asked for again and again.
-                let next = try await list(low...max(low, high), ("starting_after", last.id))
-                guard let end = next.events.last, end.id != last.id else { break }
+                // So many in one second.
+                let next = try await list(low...max(low, high), after: last.id)
+                guard next.page.lead(from: last.id) != nil else { break }
                 listed = next
                 continue
             }
             let middle = low + (high - low) / 2
             let older = try await list(low...middle)
-            if older.events.isEmpty { low = middle + 1 } else { listed = older }
+            if older.page.elements.isEmpty { low = middle + 1 } else { listed = older }
         }
         return (listed, false)
     }

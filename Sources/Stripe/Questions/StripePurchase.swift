@@ -19,8 +19,8 @@ public struct StripePurchase: Sendable, Codable {
     public let id: String
     /// The connected account that it belongs to; nil for our own.
     public let account: String?
-    /// Stripe's answers, by the name of the look-up.
-    var answers: [String: StripeNotification.Answer] = [:]
+    /// Stripe's answers.
+    var answers: StripeNotification.Answers = [:]
 
     private enum CodingKeys: String, CodingKey { case kind, id, account, answers }
 

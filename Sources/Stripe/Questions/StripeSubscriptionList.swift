@@ -14,30 +14,20 @@ public struct StripeSubscriptionList: PurchaseList {
 
     /// Reads a page of a hundred, newest first.
     public func page(at position: String?, askedAt time: Date) async throws(DeliveryError) -> PurchaseListPage {
-        var query = [("status", "all"), ("limit", "100")]
-        if let position { query.append(("starting_after", position)) }
-        let answer = try await client.list(["v1", "subscriptions"], query, of: account)
-        do throws(JSONError) {
-            let reader = try ObjectReader(answer.document.root)
-            var page = PurchaseListPage([])
-            var last: String?
-            for value in try reader.array("data") {
-                let subscription = try ObjectReader(value)
-                let id = try subscription.string("id")
-                let isLive = try subscription.optionalBool("livemode") ?? true
-                let lineage = SubscriptionID(
-                    store: .stripe,
-                    environment: isLive ? .production : .sandbox,
-                    id: account.map { "\($0)/\(id)" } ?? id
-                )
-                page.questions.append(LineageQuestion(lineage, askedAt: time))
-                last = id
-            }
-            if try reader.optionalBool("has_more") == true, last != position { page.next = last }
-            return page
-        } catch {
-            throw DeliveryError(.unavailable, "the list of subscriptions cannot be read", underlying: error)
-        }
+        let query = [("status", "all")] + LookupRequest.page(after: position)
+        let page = try await client.list(["v1", "subscriptions"], query, of: account) { (value) throws(JSONError) in
+            let subscription = try ObjectReader(value)
+            let id = try subscription.string(.id)
+            let isLive = try subscription.optionalBool(.livemode) ?? true
+            return SubscriptionID(
+                store: .stripe,
+                environment: isLive ? .production : .sandbox,
+                id: account.map { "\($0)/\(id)" } ?? id
+            )
+        }.page
+        var questions = PurchaseListPage(page.elements.map { LineageQuestion($0, askedAt: time) })
+        if page.hasMore { questions.next = page.lead(from: position) }
+        return questions
     }
 }
 
