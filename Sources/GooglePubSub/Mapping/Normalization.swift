@@ -33,77 +33,72 @@ extension GooglePlayAdapter {
 
 /// The mapping of Google Play's answers, about a notification or to the host's own question.
 struct ResolutionMapping {
-    private enum Subject {
-        case notification(GoogleNotification)
-        case purchase(GooglePurchase)
-    }
-
-    private let subject: Subject
+    private let occasion: Occasion<GoogleNotification, GooglePurchase>
     private(set) var answers: Authenticated<[GoogleResolution.Lookup]>
     /// The products that are only sold as add-ons.
     let addOns: PlayAddOns
 
     init(resolved: Authenticated<GoogleResolution>, addOns: Set<String> = []) {
         self.addOns = PlayAddOns(products: addOns)
-        subject = .notification(resolved.value.notification)
+        occasion = .notification(resolved.value.notification)
         answers = resolved.map(\.lookups)
     }
 
     init(purchase: Authenticated<GooglePurchase>, addOns: Set<String> = []) {
         self.addOns = PlayAddOns(products: addOns)
-        subject = .purchase(purchase.value)
+        occasion = .question(purchase.value)
         answers = purchase.map(\.lookups)
     }
 
     var lookups: [GoogleResolution.Lookup] { answers.value }
 
     var packageName: String {
-        switch subject {
+        switch occasion {
         case .notification(let notification): notification.content.packageName
-        case .purchase(let purchase): purchase.packageName
+        case .question(let purchase): purchase.packageName
         }
     }
 
     /// The time of the event that made us ask; without one, the time of our question.
     var eventTime: Date {
-        switch subject {
+        switch occasion {
         case .notification(let notification): notification.content.eventTime
-        case .purchase: answers.receivedAt.asked(answeredAt: lookups.first?.answer.answeredAt)
+        case .question: answers.receivedAt.asked(answeredAt: lookups.first?.answer.answeredAt)
         }
     }
 
     private var type: String {
-        switch subject {
+        switch occasion {
         case .notification(let notification): notification.content.bodyName
-        case .purchase(let purchase): purchase.kind.resourceName
+        case .question(let purchase): purchase.kind.resourceName
         }
     }
 
     private var subtype: String? {
-        switch subject {
+        switch occasion {
         case .notification(let notification): notification.content.typeNumber
-        case .purchase: nil
+        case .question: nil
         }
     }
 
     /// True if a proven notification caused the look-up, and not an uploaded token.
     var isAuthentic: Bool {
-        if case .notification = subject { true } else { false }
+        if case .notification = occasion { true } else { false }
     }
 
     private var notificationID: String? {
-        switch subject {
+        switch occasion {
         case .notification(let notification): notification.message.messageID ?? answers.digest
-        case .purchase: nil
+        case .question: nil
         }
     }
 
     var normalization: Normalization {
         get throws(DeliveryError) {
             var result: Normalization
-            switch subject {
+            switch occasion {
             case .notification(let notification): result = try normalization(of: notification.content)
-            case .purchase(let purchase): result = try normalization(of: purchase)
+            case .question(let purchase): result = try normalization(of: purchase)
             }
             result.handles = handles(for: result)
             return result
@@ -187,9 +182,9 @@ extension ResolutionMapping {
 
     /// Google's own time of the answer; an answer cannot be older than the event that made us ask. Of a question, when we asked.
     func assertedAt(_ answer: PlayAnswer) -> Date {
-        switch subject {
+        switch occasion {
         case .notification: max(answer.answeredAt ?? answers.receivedAt, eventTime)
-        case .purchase: eventTime
+        case .question: eventTime
         }
     }
 }
