@@ -68,12 +68,7 @@ public struct StripeAdapter: ProviderAdapter {
             named: "timestamp of header Stripe-Signature"
         )
 
-        let notification: StripeNotification
-        do throws(JSONError) {
-            notification = try StripeNotification(reading: delivery.body)
-        } catch {
-            throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
-        }
+        let notification = try StripeNotification(proven: delivery.body)
         try checkAddressee(of: .notification(notification))
         return Authenticated(
             notification,
@@ -119,20 +114,6 @@ public struct StripeAdapter: ProviderAdapter {
     /// - Throws: `DeliveryError` with `malformed`, marked authentic, if a date, amount or identifier of the event's
     ///   object is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripeNotification>) throws(DeliveryError) -> Normalization {
-        try normalization(of: resolved.map { .notification($0) })
-    }
-
-    func normalization(of resolved: Authenticated<StripeOccasion>) throws(DeliveryError) -> Normalization {
-        do throws(JSONError) {
-            return try Mapping(resolved, policy: configuration.policy, ownAccount: configuration.ownAccount)
-                .normalization()
-        } catch {
-            throw DeliveryError(
-                .malformed,
-                error.description,
-                isAuthentic: resolved.value.isAuthentic,
-                underlying: error
-            )
-        }
+        try Mapping(resolved.map { .notification($0) }, for: self).normalization()
     }
 }

@@ -11,10 +11,9 @@ extension StripeAdapter {
             }
         let isLive = occasion.isLive
         if let expected, isLive != expected {
-            throw DeliveryError(
+            throw occasion.error(
                 .misdirected,
-                "livemode is \(isLive.map(String.init) ?? "absent"), expected \(expected)",
-                isAuthentic: occasion.isAuthentic
+                "livemode is \(isLive.map(String.init) ?? "absent"), expected \(expected)"
             )
         }
         try checkAccount(of: occasion)
@@ -24,11 +23,7 @@ extension StripeAdapter {
         if let accounts = configuration.accounts, let account = occasion.account,
             account != configuration.ownAccount, !accounts.contains(account)
         {
-            throw DeliveryError(
-                .misdirected,
-                "connected account is not one of the \(accounts.count) configured",
-                isAuthentic: occasion.isAuthentic
-            )
+            throw occasion.error(.misdirected, "connected account is not one of the \(accounts.count) configured")
         }
     }
 }

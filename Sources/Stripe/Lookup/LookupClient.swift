@@ -70,11 +70,7 @@ struct LookupClient: Sendable {
         for occasion: StripeOccasion
     ) async throws(DeliveryError) -> StripeNotification.Answer {
         if let isLive, let expected = occasion.isLive, isLive != expected {
-            throw DeliveryError(
-                .misdirected,
-                "livemode is \(expected), and the API key is for \(isLive)",
-                isAuthentic: occasion.isAuthentic
-            )
+            throw occasion.error(.misdirected, "livemode is \(expected), and the API key is for \(isLive)")
         }
         let response: HTTPTransportResponse
         do throws(HTTPTransportError) {
@@ -84,13 +80,13 @@ struct LookupClient: Sendable {
                 clock: lookup.clock
             )
         } catch {
-            throw DeliveryError(
+            throw occasion.error(
                 error.code == .invalidRequest ? .malformed : .unavailable,
                 "look-up of \(question.name) failed: \(error.code)",
-                isAuthentic: occasion.isAuthentic,
                 underlying: error
             )
         }
+        let answered = "look-up of \(question.name) was answered with"
         switch response.status {
         case 200..<300:
             let answer = StripeNotification.Answer(
@@ -99,30 +95,18 @@ struct LookupClient: Sendable {
                 answeredAt: response.headers.date.map { Date(millisecondsSince1970: $0.seconds * 1000) }
             )
             guard let document = answer.document, let reader = try? ObjectReader(document.root) else {
-                throw DeliveryError(
-                    .unavailable,
-                    "look-up of \(question.name) was answered with \(response.body.count) bytes that are no object",
-                    isAuthentic: occasion.isAuthentic
-                )
+                throw occasion.error(.unavailable, "\(answered) \(response.body.count) bytes that are no object")
             }
             try check(reader, answers: question, for: occasion)
             return answer
         case 404, 410:
             // Stripe forgets no subscription, invoice or charge: it is another account's, or of the other mode.
             guard question.answer.isOptional else {
-                throw DeliveryError(
-                    .misdirected,
-                    "look-up of \(question.name) was answered with status \(response.status)",
-                    isAuthentic: occasion.isAuthentic
-                )
+                throw occasion.error(.misdirected, "\(answered) status \(response.status)")
             }
             return StripeNotification.Answer(status: response.status, body: [])
         default:
-            throw DeliveryError(
-                .unavailable,
-                "look-up of \(question.name) was answered with status \(response.status)",
-                isAuthentic: occasion.isAuthentic
-            )
+            throw occasion.error(.unavailable, "\(answered) status \(response.status)")
         }
     }
 
@@ -180,18 +164,10 @@ struct LookupClient: Sendable {
             case .list, .optionalList: reader.optionalValue("data")?.kind == .array
             }
         guard isAnswer else {
-            throw DeliveryError(
-                .malformed,
-                "look-up of \(question.name) was answered with something else",
-                isAuthentic: occasion.isAuthentic
-            )
+            throw occasion.error(.malformed, "look-up of \(question.name) was answered with something else")
         }
         if let expected = occasion.isLive, let isLive = try? reader.optionalBool("livemode"), isLive != expected {
-            throw DeliveryError(
-                .misdirected,
-                "look-up was answered with livemode \(isLive), expected \(expected)",
-                isAuthentic: occasion.isAuthentic
-            )
+            throw occasion.error(.misdirected, "look-up was answered with livemode \(isLive), expected \(expected)")
         }
     }
 

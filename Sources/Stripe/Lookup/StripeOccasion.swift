@@ -9,11 +9,6 @@ extension StripeOccasion {
         if case .notification(let notification) = self { notification } else { nil }
     }
 
-    /// True for an event, which is proven.
-    var isAuthentic: Bool {
-        if case .notification = self { true } else { false }
-    }
-
     /// The fetched objects.
     var answers: StripeNotification.Answers {
         get {
@@ -72,5 +67,16 @@ extension StripeOccasion {
         case .notification(let notification): notification.isThin && !notification.answers.isEmpty
         case .question(let purchase): !purchase.answers.isEmpty
         }
+    }
+
+    /// An error about it. Only an event is proven to be Stripe's.
+    func error(
+        _ code: DeliveryError.Code,
+        _ message: String,
+        underlying: (any Error)? = nil,
+        file: String = #fileID,
+        line: Int = #line
+    ) -> DeliveryError {
+        DeliveryError(code, message, isAuthentic: notification != nil, underlying: underlying, file: file, line: line)
     }
 }

@@ -52,8 +52,7 @@ extension Mapping {
         let page = try FeaturePage(reader)
         let all = page.isPartial ? ListPages<String>(entitlementsIn: occasion.answers).all : page.features
         var facts = ["entitlements": Set(all ?? page.features).sorted().joined(separator: ",")]
-        if let previous = notification?.previous {
-            let before = try FeaturePage(ObjectReader(previous))
+        if let before = try notification?.before().map(FeaturePage.init) {
             // A list of this many may have gone on; Stripe shows as many.
             let wasComplete = before.features.count < 10
             let added = page.missing(in: before, isComplete: wasComplete)

@@ -13,10 +13,10 @@ struct Mapping {
     /// When the event was created, or a question asked.
     let created: Milliseconds
 
-    init(_ resolved: Authenticated<StripeOccasion>, policy: StripeAdapter.Policy, ownAccount: String?) {
+    init(_ resolved: Authenticated<StripeOccasion>, for adapter: StripeAdapter) {
         self.resolved = resolved
-        self.policy = policy
-        self.ownAccount = ownAccount
+        policy = adapter.configuration.policy
+        ownAccount = adapter.configuration.ownAccount
         switch resolved.value {
         case .notification(let notification):
             created = notification.createdMilliseconds
@@ -29,27 +29,35 @@ struct Mapping {
     var occasion: StripeOccasion { resolved.value }
     var notification: StripeNotification? { occasion.notification }
 
-    func normalization() throws(JSONError) -> Normalization {
+    func normalization() throws(DeliveryError) -> Normalization {
+        do throws(JSONError) {
+            return normalization(of: try mapped())
+        } catch {
+            throw occasion.error(.malformed, error.description, underlying: error)
+        }
+    }
+
+    private func mapped() throws(JSONError) -> Mapped {
         switch occasion {
         case .question(let purchase):
-            guard let value = occasion.subject else { return normalization(of: notAsked) }
-            return normalization(of: try asked(purchase, value))
+            guard let value = occasion.subject else { return notAsked }
+            return try asked(purchase, value)
         case .notification(let notification):
             let row = Row(notification)
-            switch object(of: notification, for: row) {
-            case .found(let value): return normalization(of: try map(row, value))
-            case .notNeeded: return normalization(of: Mapped(mapWithoutObject(row)))
-            case .notAsked: return normalization(of: notAsked)
-            case .absent: throw notification.absentObject
-            }
+            guard row.isAboutObject else { return mapWithoutObject(row) }
+            try notification.checkObject()
+            guard row.readsObject || !notification.isThin else { return mapWithoutObject(row) }
+            guard let value = notification.subject else { return notAsked }
+            return try map(row, value)
         }
     }
 
     private func map(_ row: Row, _ value: JSONValue) throws(JSONError) -> Mapped {
-        if row.namesObject { _ = try ObjectReader(value).string(.id) }
+        if row.namesObject { _ = try ObjectReader(value).utf8Slice(.id) }
         return switch row {
         case .subscriptionCreated: try subscription(value) { now, _ in subscriptionCreated(now) }
-        case .subscriptionUpdated: try subscription(value, subscriptionUpdated)
+        case .subscriptionUpdated:
+            try subscription(value) { now, previous throws(JSONError) in try subscriptionUpdated(now, previous) }
         case .subscriptionDeleted: try subscription(value) { now, _ in subscriptionDeleted(now) }
         case .subscriptionPaused: try subscription(value) { now, _ in subscriptionPaused(now) }
         case .subscriptionResumed: try subscription(value) { now, _ in subscriptionResumed(now) }
@@ -58,7 +66,7 @@ struct Mapping {
         case .pendingUpdateExpired: try subscription(value) { now, _ in pendingUpdateExpired(now) }
         case .subscriptionStep(let step): try subscription(value) { now, _ in subscriptionStep(step, now) }
         case .invoicePaid: try mapped(value, invoicePaid)
-        case .invoicePayment: Mapped(try invoicePayment(value))
+        case .invoicePayment: Mapped(outcome: try invoicePayment(value))
         case .invoiceSettled: try mapped(value, invoiceSettled)
         case .invoiceFailed(let actionRequired): try mapped(value) { invoiceFailed($0, actionRequired) }
         case .invoiceUpcoming: try mapped(value, invoiceUpcoming)
@@ -71,13 +79,13 @@ struct Mapping {
             try mapped(value) { refund throws(JSONError) in try chargeRefundUpdated(refund, Payment(value)) }
         case .chargeRefunded:
             try mapped(value) { charge throws(JSONError) in try chargeRefunded(charge, Payment(value)) }
-        case .chargeNames: Mapped(chargeNames(try Payment(value)))
+        case .chargeNames: Mapped(outcome: chargeNames(try Payment(value)))
         case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
         case .checkout: try mapped(value, checkout)
         case .checkoutFailed: try mapped(value, checkoutFailed)
-        case .entitlements: Mapped(try entitlements(value))
-        case .customerDeleted: Mapped(try customerDeleted(value))
-        case .test, .reportedElsewhere, .unchanged, .unknown: Mapped(mapWithoutObject(row))
+        case .entitlements: Mapped(outcome: try entitlements(value))
+        case .customerDeleted: Mapped(outcome: try customerDeleted(value))
+        case .test, .reportedElsewhere, .unchanged, .unknown: mapWithoutObject(row)
         }
     }
 
@@ -85,13 +93,9 @@ struct Mapping {
     struct Mapped {
         let outcome: Outcome
         /// The paths of descriptive members that were of another kind.
-        let anomalies: [String]
+        var anomalies: [String] = []
         /// Which step of its subscription an event is.
-        let revision: Origin.Revision?
-
-        init(_ outcome: Outcome, _ anomalies: [String] = [], revision: Origin.Revision? = nil) {
-            (self.outcome, self.anomalies, self.revision) = (outcome, anomalies, revision)
-        }
+        var revision: Origin.Revision?
     }
 
     func mapped<Object: WireObject>(
@@ -99,7 +103,7 @@ struct Mapping {
         _ map: (Object) throws(JSONError) -> Outcome
     ) throws(JSONError) -> Mapped {
         let object = try Object(value, addOns: policy.addOnProducts)
-        return Mapped(try map(object), object.anomalies)
+        return Mapped(outcome: try map(object), anomalies: object.anomalies)
     }
 
     /// - Parameter map: takes the subscription, and its attributes before an update.
@@ -110,38 +114,20 @@ struct Mapping {
         let subscription = try SubscriptionObject(value, addOns: policy.addOnProducts)
         let previous = try notification?.previous(of: subscription, policy)
         let revision = try notification?.revision(of: subscription, previous)
-        return Mapped(try map(subscription, previous), subscription.anomalies, revision: revision)
+        return Mapped(outcome: try map(subscription, previous), anomalies: subscription.anomalies, revision: revision)
     }
 
-    private func mapWithoutObject(_ row: Row) -> Outcome {
+    private func mapWithoutObject(_ row: Row) -> Mapped {
         switch row {
-        case .test: .events([notice(.test)])
-        case .reportedElsewhere: .none(.reportedElsewhere)
-        case .unchanged: .none(.unchanged)
-        default: .events([unmapped()])
+        case .test: Mapped(outcome: .events([notice(.test)]))
+        case .reportedElsewhere: Mapped(outcome: .none(.reportedElsewhere))
+        case .unchanged: Mapped(outcome: .none(.unchanged))
+        default: Mapped(outcome: .events([unmapped()]))
         }
     }
 }
 
 extension Mapping {
-    /// Where the object of an event is.
-    private enum Source {
-        case found(JSONValue)
-        /// It has to be asked for, and was not.
-        case notAsked
-        /// The event names none.
-        case absent
-        case notNeeded
-    }
-
-    private func object(of notification: StripeNotification, for row: Row) -> Source {
-        guard row.isAboutObject else { return .notNeeded }
-        guard notification.isThin else { return notification.object.map { .found($0) } ?? .absent }
-        guard notification.relatedObject != nil else { return .absent }
-        guard row.readsObject else { return .notNeeded }
-        return notification.subject.map { .found($0) } ?? .notAsked
-    }
-
     /// The result of a row.
     enum Outcome {
         /// - Parameters:
@@ -171,7 +157,7 @@ extension Mapping {
         }
     }
 
-    private var notAsked: Mapped { Mapped(.none(.needsLookup, lineage: namedLineage)) }
+    private var notAsked: Mapped { Mapped(outcome: .none(.needsLookup, lineage: namedLineage)) }
 
     /// The subscription that an event names or the host asked about.
     private var namedLineage: SubscriptionID? {

@@ -125,7 +125,7 @@ extension Mapping {
         }
         guard !isReportedByCharge(payment) else { return .none(.reportedElsewhere) }
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let before = try notification?.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
+        let before = try notification?.before()
         let oldStatus = try before?.optionalString("status")
         switch refund.status {
         case "succeeded":
@@ -151,9 +151,7 @@ extension Mapping {
     /// its own event when it succeeds. If the event does not show the status before, the state knows it.
     func refundFailed(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let before = try notification?.previous.map { (value) throws(JSONError) in
-            try ObjectReader(value).optionalString("status")
-        }
+        let before = try notification?.before().map { (old) throws(JSONError) in try old.optionalString("status") }
         let wasReported: Bool
         switch (notification?.canonicalType, before) {
         case ("refund.created"?, _):
@@ -188,8 +186,8 @@ extension Mapping {
 
     func chargeRefunded(_ charge: ChargeObject, _ payment: Payment) throws(JSONError) -> Outcome {
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let before = try notification?.previous.map { (value) throws(JSONError) in
-            try ObjectReader(value).optionalInt64("amount_refunded")
+        let before = try notification?.before().map { (old) throws(JSONError) in
+            try old.optionalInt64("amount_refunded")
         }
         let (delta, overflows) = charge.amountRefunded.subtractingReportingOverflow((before ?? nil) ?? 0)
         let amount = overflows || delta <= 0 ? charge.amountRefunded : delta
@@ -316,9 +314,7 @@ extension Mapping {
         let amount = dispute.amount.flatMap { amount in
             dispute.currency.map { Money(minorUnits: amount, $0) }
         }
-        let before = try notification?.previous.map { (value) throws(JSONError) in
-            try ObjectReader(value).optionalString("status")
-        }
+        let before = try notification?.before().map { (old) throws(JSONError) in try old.optionalString("status") }
         let isInquiry = dispute.status.hasPrefix("warning_")
         let closing: LifecycleEvent.Chargeback.Stage? =
             switch dispute.status {

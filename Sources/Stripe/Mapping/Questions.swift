@@ -63,8 +63,8 @@ extension Mapping {
         case .subscription:
             guard
                 let purchased = try PurchasedSubscription(value, in: purchase, addOns: policy.addOnProducts)
-            else { return Mapped(.none(.unchanged)) }
-            return Mapped(asked(purchased), purchased.subscription.anomalies)
+            else { return Mapped(outcome: .none(.unchanged)) }
+            return Mapped(outcome: asked(purchased), anomalies: purchased.subscription.anomalies)
         }
     }
 
@@ -125,12 +125,15 @@ extension Mapping {
         } else if purchased.showsSchedule, subscription.pendingItems.isEmpty {
             stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
-        var drafts = identified(stated) + [change].compactMap(\.self)
-        let facts = stated.subject.facts.assigned(to: drafts.map(\.event.event))
-        for (index, facts) in zip(drafts.indices, facts) { drafts[index].subject.facts = facts }
+        let made = identified(stated) + [change].compactMap(\.self)
+        let drafts = zip(made, stated.subject.facts.assigned(to: made.map(\.event.event))).map { draft, facts in
+            var subject = draft.subject
+            subject.facts = facts
+            return Draft(draft.event, about: subject)
+        }
         // The payment decides if the beginning is news, as it does for the invoice's own notification. The
         // subscription's other statements were perhaps made before, without an event.
-        guard let began = began(purchased, stated.subject) else {
+        guard let began = began(purchased, stated) else {
             return drafts.isEmpty ? stated.none(.unchanged) : .events(drafts)
         }
         return .events([began] + drafts, beside: drafts.isEmpty ? stated.subject.facts : [])
@@ -161,13 +164,13 @@ extension Mapping {
 
     /// An event that the answer dates, and that happened before the question.
     private func past(_ draft: Draft, at time: Milliseconds) -> Draft {
-        var draft = draft
-        draft.event.occurredAt = min(time, created).date
-        return draft
+        var event = draft.event
+        event.occurredAt = min(time, created).date
+        return Draft(event, about: draft.subject)
     }
 
     /// The period that runs, where its invoice is paid.
-    private func began(_ purchased: PurchasedSubscription, _ stated: EventSubject) -> Draft? {
+    private func began(_ purchased: PurchasedSubscription, _ stated: Stated) -> Draft? {
         let subscription = purchased.subscription
         guard subscription.status == .active || subscription.status == .trialing,
             let invoice = purchased.paidInvoice, let span = invoice.paidSpan,
@@ -177,21 +180,15 @@ extension Mapping {
         // After a change of product, the name under which the first period was reported is unknown.
         guard !isFree || current.product == span.product else { return nil }
         var subject = subject(invoice, span)
-        guard subject.lineage == lineage(subscription.id) else { return nil }
-        subject.account = stated.account
-        subject.renewal = stated.renewal
-        subject.facts = paidFacts(invoice, subject, phase: isFree ? subscription.phase : phase(invoice))
+        guard subject.lineage == stated.lineage else { return nil }
+        subject.account = stated.subject.account
+        subject.renewal = stated.subject.renewal
+        subject.facts = paidFacts(invoice, subject, phase: isFree ? stated.phase : phase(invoice))
+        var first = stated
+        first.subject = subject
         let draft =
             isFree
-            ? started(
-                Stated(
-                    subscription: subscription,
-                    lineage: lineage(subscription.id),
-                    phase: subscription.phase,
-                    subject: subject
-                ),
-                with: current
-            )
+            ? started(first, with: current)
             : periodBegan(by: invoice, with: span, about: subject, trialEnd: subscription.endOfFirstTrial)
         return draft.map { past($0, at: invoice.paidAt ?? span.start) }
     }

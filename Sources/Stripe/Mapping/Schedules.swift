@@ -33,7 +33,7 @@ extension Mapping {
             return .none(.reportedElsewhere, lineage: lineage)
         }
         var subject = subject(schedule, lineage)
-        let previous = try notification?.previous.map { (value) throws(JSONError) in try ObjectReader(value) }
+        let previous = try notification?.before()
         let oldPhases =
             try previous.map { (reader) throws(JSONError) in
                 try ScheduleObject.phases(in: reader, addOns: policy.addOnProducts)

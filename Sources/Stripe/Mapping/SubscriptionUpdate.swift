@@ -181,12 +181,10 @@ extension Mapping {
     ) throws(JSONError) -> Outcome {
         guard let subscription = completed(shown) else { return statement(shown, .needsLookup) }
         let attributes = subscription === shown ? previous : try notification?.previous(of: subscription, policy)
-        let before: SubscriptionBefore
-        if let attributes {
-            before = try SubscriptionBefore(attributes, subscription, shown: shown.items)
-        } else {
-            before = SubscriptionBefore(subscription, shown: shown.items)
-        }
+        let before =
+            try attributes.map { (attributes) throws(JSONError) in
+                try SubscriptionBefore(attributes, subscription, shown: shown.items)
+            } ?? SubscriptionBefore(subscription, shown: shown.items)
         var update = Update(stated: stated(subscription, begins: before.status == .incomplete), before: before)
         if before.hadPendingUpdate == true, subscription.pendingItems.isEmpty {
             update.stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
@@ -198,15 +196,16 @@ extension Mapping {
         switch subscription.status {
         case .incompleteExpired, .canceled:
             break
+        case .incomplete:
+            if let draft = renewal(update) { drafts.append(draft) }
         default:
-            renewal(update, into: &drafts)
-            if subscription.status != .incomplete {
-                items(update, into: &drafts)
-                pendingUpdate(update, into: &drafts)
-                collection(update, into: &drafts)
-            }
+            if let draft = renewal(update) { drafts.append(draft) }
+            if let draft = items(update) { drafts.append(draft) }
+            if let draft = pendingUpdate(update) { drafts.append(draft) }
+            if let draft = collection(update) { drafts.append(draft) }
         }
-        state(update, into: &drafts)
+        let changesProduct = drafts.contains { $0.event.event.kind == .productChanged }
+        if let draft = state(update, changesProduct: changesProduct) { drafts.append(draft) }
         if !drafts.isEmpty { return .events(drafts) }
         // An invoice or an event of its own reports a changed status or period that gave no event here.
         let isReported = before.status != nil || before.start != nil
@@ -268,22 +267,18 @@ extension Mapping {
         return Fact.PeriodEnd(start: start.date, transaction: nil, at: end.date, reason: reason)
     }
 
-    private func renewal(_ update: Update, into drafts: inout [Draft]) {
-        let (subscription, before, subject, lineage) = (
-            update.subscription, update.before, update.subject, update.lineage
-        )
-        guard before.endChanged else { return }
+    private func renewal(_ update: Update) -> Draft? {
+        let (subscription, before) = (update.subscription, update.before)
+        guard before.endChanged else { return nil }
         if subscription.isEnding, !before.wasEnding || before.endsAt != subscription.endsAt {
-            drafts.append(renewalOff(update.stated))
-        } else if !subscription.isEnding, before.wasEnding {
-            drafts.append(
-                Draft(
-                    identity(lineage, "auto_renew", "on", request(before.canceledAt, subscription)),
-                    .autoRenewEnabled,
-                    about: subject
-                )
-            )
+            return renewalOff(update.stated)
         }
+        guard !subscription.isEnding, before.wasEnding else { return nil }
+        return Draft(
+            identity(update.lineage, "auto_renew", "on", request(before.canceledAt, subscription)),
+            .autoRenewEnabled,
+            about: update.subject
+        )
     }
 
     /// Distinguishes a change of renewal from the same change made again: by its time, or by the notification if a test
@@ -315,12 +310,10 @@ extension Mapping {
         )
     }
 
-    private func items(_ update: Update, into drafts: inout [Draft]) {
-        let (subscription, before, subject, lineage) = (
-            update.subscription, update.before, update.subject, update.lineage
-        )
+    private func items(_ update: Update) -> Draft? {
+        let (subscription, before) = (update.subscription, update.before)
         let change = ItemChange(from: before.items, to: before.itemsNow)
-        if case .none = change { return }
+        if case .none = change { return nil }
         // Prices and quantities name the change; its time distinguishes it from the same change made again.
         let content =
             subscription.items.count == 1
@@ -334,35 +327,30 @@ extension Mapping {
                 effectiveAt: created.date,
                 consentRequired: false
             )
-            drafts.append(
-                Draft(
-                    identity(lineage, "price", content, created.wholeSeconds),
-                    .priceChange(detail),
-                    about: subject,
-                    with: .priceChange(Fact.PriceChangeState(detail))
-                )
+            return Draft(
+                identity(update.lineage, "price", content, created.wholeSeconds),
+                .priceChange(detail),
+                about: update.subject,
+                with: .priceChange(Fact.PriceChangeState(detail))
             )
-            return
         }
-        guard let detail = productChange(change, in: update) else { return }
+        guard let detail = productChange(change, in: update) else { return nil }
         // A period that begins with the change is the same fact under another name.
         let id: EventID
         if update.restarted, let span = subscription.latest, let product = span.product {
-            id = .periodBegan(lineage, product: product, start: span.start.date)
+            id = .periodBegan(update.lineage, product: product, start: span.start.date)
         } else {
-            id = identity(lineage, "items", content, created.wholeSeconds)
+            id = identity(update.lineage, "items", content, created.wholeSeconds)
         }
         // A change that comes with a period takes effect with it, however long after its start Stripe gets to it.
         let beginsPeriod = update.rolled || update.restarted
         // Whatever was planned has come, or was overtaken.
-        drafts.append(
-            Draft(
-                id,
-                .productChanged(detail),
-                about: subject,
-                effectiveAt: beginsPeriod ? subscription.latest?.start : nil,
-                with: .nextProduct(Fact.NextProduct(nil))
-            )
+        return Draft(
+            id,
+            .productChanged(detail),
+            about: update.subject,
+            effectiveAt: beginsPeriod ? subscription.latest?.start : nil,
+            with: .nextProduct(Fact.NextProduct(nil))
         )
     }
 
@@ -398,111 +386,97 @@ extension Mapping {
     }
 
     /// `pending_update`: a change that takes effect once its invoice is paid.
-    private func pendingUpdate(_ update: Update, into drafts: inout [Draft]) {
-        let (subscription, before, subject, lineage) = (
-            update.subscription, update.before, update.subject, update.lineage
-        )
+    private func pendingUpdate(_ update: Update) -> Draft? {
+        let (subscription, before) = (update.subscription, update.before)
         guard before.hadPendingUpdate == false, let new = subscription.pendingItems.primary,
             case .swapped(let old, _) = ItemChange(from: subscription.items, to: subscription.pendingItems)
-        else { return }
-        drafts.append(
-            Draft(
-                .changeScheduled(lineage, from: old.price.productID, to: new.price.productID, at: created.date),
-                .productChangeScheduled(
-                    LifecycleEvent.ProductChange(
-                        from: old.price.productID,
-                        to: new.price.productID,
-                        direction: ItemChange.direction(from: old.price, to: new.price),
-                        timing: .immediate,
-                        basis: .inferred
-                    )
-                ),
-                about: subject
-            )
+        else { return nil }
+        return Draft(
+            .changeScheduled(update.lineage, from: old.price.productID, to: new.price.productID, at: created.date),
+            .productChangeScheduled(
+                LifecycleEvent.ProductChange(
+                    from: old.price.productID,
+                    to: new.price.productID,
+                    direction: ItemChange.direction(from: old.price, to: new.price),
+                    timing: .immediate,
+                    basis: .inferred
+                )
+            ),
+            about: update.subject
         )
     }
 
     /// `pause_collection`: the subscription continues, its invoices are not collected. Policy decides if that is a
     /// pause.
-    private func collection(_ update: Update, into drafts: inout [Draft]) {
-        let (subscription, before, subject, lineage) = (
-            update.subscription, update.before, update.subject, update.lineage
-        )
+    private func collection(_ update: Update) -> Draft? {
+        let (subscription, before) = (update.subscription, update.before)
         guard let wasPaused = before.hadCollectionPause, wasPaused != (subscription.collectionPause != nil)
-        else { return }
+        else { return nil }
         let pause = subscription.collectionPause
         switch (policy.collectionPause, pause) {
         case (.keeps, let pause?):
             var facts = ["collection": "paused"]
             facts["behavior"] = pause.behavior
             facts["resumes_at"] = pause.resumesAt.map { RFC3339.string($0) }
-            drafts.append(notice(.other, facts, about: subject))
+            return notice(.other, facts, about: update.subject)
         case (.keeps, nil):
-            drafts.append(notice(.other, ["collection": "resumed"], about: subject))
+            return notice(.other, ["collection": "resumed"], about: update.subject)
         case (.pauses, let pause?):
-            drafts.append(
-                Draft(
-                    identity(lineage, "collection", "paused", created.wholeSeconds),
-                    .paused(LifecycleEvent.Pause(resumesAt: pause.resumesAt?.date)),
-                    about: subject
-                )
+            return Draft(
+                identity(update.lineage, "collection", "paused", created.wholeSeconds),
+                .paused(LifecycleEvent.Pause(resumesAt: pause.resumesAt?.date)),
+                about: update.subject
             )
         case (.pauses, nil):
-            let resumed = resumption(update.stated, beganNow: before.start != nil)
-            if let resumed { drafts.append(resumed) }
+            return resumption(update.stated, beganNow: before.start != nil)
         }
     }
 
-    private func state(_ update: Update, into drafts: inout [Draft]) {
+    private func state(_ update: Update, changesProduct: Bool) -> Draft? {
         switch (update.before.status, update.subscription.status) {
         case (.incomplete?, .active), (.incomplete?, .trialing):
-            if let started = started(update.stated) { drafts.append(started) }
+            return started(update.stated)
         case (.some, .incompleteExpired):
-            drafts.append(purchaseFailed(update.stated))
+            return purchaseFailed(update.stated)
         case (.some, .pastDue):
-            drafts.append(pastDue(update.stated))
+            return pastDue(update.stated)
         case (.some, .unpaid):
-            drafts.append(unpaid(update.stated))
+            return unpaid(update.stated)
         default:
             // The invoice carries conversion and recovery, `paused`, `resumed` and `deleted` the rest.
-            periods(update, into: &drafts)
+            return periods(update, changesProduct: changesProduct)
         }
     }
 
-    private func periods(_ update: Update, into drafts: inout [Draft]) {
-        let (subscription, before, subject, lineage) = (
-            update.subscription, update.before, update.subject, update.lineage
-        )
+    private func periods(_ update: Update, changesProduct: Bool) -> Draft? {
+        let (subscription, before) = (update.subscription, update.before)
         guard subscription.status == .active || subscription.status == .trialing, let span = subscription.latest
-        else { return }
+        else { return nil }
         // A trial that is ended ahead of time is charged at once, by an invoice that looks like any other change.
         let isEarlyConversion =
             before.status == .trialing && subscription.status == .active && update.restarted
-            && !drafts.contains { $0.kind == .productChanged }
+            && !changesProduct
         if update.rolled || isEarlyConversion {
             // The period's invoice reports its renewal, about an hour from now. If there is none, or it bills usage of
             // the period before, this is the only report.
             let isReportedByInvoice =
                 before.hasNewInvoice && !subscription.isMetered && !subscription.isBilledAhead && !isEarlyConversion
-            guard !isReportedByInvoice, let product = span.product else { return }
-            drafts.append(
-                Draft(
-                    .periodBegan(lineage, product: product, start: span.start.date),
-                    .renewed(
-                        LifecycleEvent.Renewed(
-                            cause: before.status == .trialing && subscription.isTrialOfStart
-                                ? .trialConversion : .scheduled,
-                            phase: update.stated.phase,
-                            period: span.period
-                        )
-                    ),
-                    about: subject,
-                    effectiveAt: span.start
-                )
+            guard !isReportedByInvoice, let product = span.product else { return nil }
+            return Draft(
+                .periodBegan(update.lineage, product: product, start: span.start.date),
+                .renewed(
+                    LifecycleEvent.Renewed(
+                        cause: before.status == .trialing && subscription.isTrialOfStart
+                            ? .trialConversion : .scheduled,
+                        phase: update.stated.phase,
+                        period: span.period
+                    )
+                ),
+                about: update.subject,
+                effectiveAt: span.start
             )
-            return
         }
-        guard before.start == nil || !drafts.contains(where: { $0.kind == .productChanged }) else { return }
+        guard before.start == nil || !changesProduct else { return nil }
         let from: Milliseconds
         let to: Milliseconds
         if case .from(let old) = before.trialEnd, let new = subscription.trialEnd, new > created,
@@ -511,24 +485,22 @@ extension Mapping {
             (from, to) = (old ?? before.end ?? created, new)
         } else if before.start == nil, before.status != .paused, let old = before.end, let new = subscription.periodEnd,
             new > old,
-            !before.hasNewInvoice, !drafts.contains(where: { $0.kind == .productChanged })
+            !before.hasNewInvoice, !changesProduct
         {
             (from, to) = (old, new)
         } else {
-            return
+            return nil
         }
-        drafts.append(
-            Draft(
-                .extended(
-                    lineage,
-                    transaction: TransactionID("period/\(span.start.wholeSeconds)"),
-                    product: span.product,
-                    to: to.date
-                ),
-                .extended(LifecycleEvent.Extension(from: from.date, to: to.date, reason: .developer)),
-                about: subject,
-                effectiveAt: from
-            )
+        return Draft(
+            .extended(
+                update.lineage,
+                transaction: TransactionID("period/\(span.start.wholeSeconds)"),
+                product: span.product,
+                to: to.date
+            ),
+            .extended(LifecycleEvent.Extension(from: from.date, to: to.date, reason: .developer)),
+            about: update.subject,
+            effectiveAt: from
         )
     }
 }

@@ -51,6 +51,11 @@ struct PreviousAttributes {
 }
 
 extension StripeNotification {
+    /// The members of its object before an update; nil if it shows none.
+    func before() throws(JSONError) -> ObjectReader? {
+        try previous.map { (value) throws(JSONError) in try ObjectReader(value) }
+    }
+
     /// The attributes of a subscription before its update; nil for all other notifications.
     ///
     /// - Parameter now: the subscription since then.

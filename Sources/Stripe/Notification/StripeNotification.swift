@@ -73,6 +73,17 @@ public struct StripeNotification: Sendable {
         event = try Event(reading: body)
     }
 
+    /// Reads an event that is proven.
+    ///
+    /// - Throws: `malformed`, marked authentic.
+    init(proven body: [UInt8]) throws(DeliveryError) {
+        do throws(JSONError) {
+            try self.init(reading: body)
+        } catch {
+            throw DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error)
+        }
+    }
+
     /// The received event, shared by all copies of the notification.
     private final class Event: Sendable {
         let id: String
@@ -136,9 +147,10 @@ public struct StripeNotification: Sendable {
     /// The subject: the object that it contains, or the one that was fetched for it.
     var subject: JSONValue? { isThin ? answers[LookupRequest.object]?.document?.root : object }
 
-    /// The error for a notification that names, or contains, no object.
-    var absentObject: JSONError {
-        JSONError(.missing, path: isThin ? "related_object" : "data.object", offset: 0)
+    /// - Throws: the error for a notification that names, or contains, no object.
+    func checkObject() throws(JSONError) {
+        guard isThin ? relatedObject == nil : object == nil else { return }
+        throw JSONError(.missing, path: isThin ? "related_object" : "data.object", offset: 0)
     }
 
     /// The type without the prefix that thin events of the first API generation have.

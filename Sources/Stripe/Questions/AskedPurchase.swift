@@ -81,6 +81,6 @@ extension StripeAdapter {
     ///
     /// - Throws: `DeliveryError` with `malformed` if a date, amount or identifier is not of its documented form.
     public func normalize(_ resolved: Authenticated<StripePurchase>) throws(DeliveryError) -> Normalization {
-        try normalization(of: resolved.map { .question($0) })
+        try Mapping(resolved.map { .question($0) }, for: self).normalization()
     }
 }

@@ -101,17 +101,12 @@ public struct StripeEventHistory: DeliveryHistory {
     }
 
     private func outcome(of event: [UInt8], at time: Date) async -> Result<Normalization, DeliveryError>? {
-        let notification: StripeNotification
-        do throws(JSONError) {
-            notification = try StripeNotification(reading: event)
-        } catch {
-            return .failure(DeliveryError(.malformed, error.description, isAuthentic: true, underlying: error))
-        }
-        switch Mapping.Row(notification) {
-        case .unknown, .unchanged, .test: return nil
-        default: break
-        }
         do throws(DeliveryError) {
+            let notification = try StripeNotification(proven: event)
+            switch Mapping.Row(notification) {
+            case .unknown, .unchanged, .test: return nil
+            default: break
+            }
             try adapter.checkAddressee(of: .notification(notification))
             let authenticated = Authenticated(
                 notification,
