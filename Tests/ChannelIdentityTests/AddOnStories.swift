@@ -61,7 +61,7 @@ struct Bundle {
             "orderId": JSON.string(base.order), "purchaseToken": JSON.string(base.token),
             "lineItems": JSON.array(lines), "state": JSON.string(item == nil ? "REFUNDED" : "PARTIALLY_REFUNDED"),
         ]
-        let details = JSON.object(["total": item.map(Self.money) ?? GoogleVectors.money(12, 490_000_000)])
+        let details = JSON.object(["total": item.map(Self.money) ?? GoogleVectors.money(12, nanos: 490_000_000)])
         let event: String
         if item == nil {
             event = JSON.object([
@@ -82,9 +82,9 @@ struct Bundle {
 
     private static func money(_ product: String) -> String {
         switch product {
-        case "zeta": GoogleVectors.money(9, 990_000_000)
-        case "zulu": GoogleVectors.money(14, 990_000_000)
-        default: GoogleVectors.money(2, 500_000_000)
+        case "zeta": GoogleVectors.money(9, nanos: 990_000_000)
+        case "zulu": GoogleVectors.money(14, nanos: 990_000_000)
+        default: GoogleVectors.money(2, nanos: 500_000_000)
         }
     }
 

@@ -84,7 +84,7 @@ struct Holding {
         let history = JSON.object([
             "refundEvent": JSON.object([
                 "eventTime": JSON.time(refundedAt), "refundReason": JSON.string(reason),
-                "refundDetails": JSON.object(["total": GoogleVectors.money(9, 990_000_000)]),
+                "refundDetails": JSON.object(["total": GoogleVectors.money(9, nanos: 990_000_000)]),
             ])
         ])
         return Hint(
@@ -102,7 +102,7 @@ struct Holding {
                     "orderId": JSON.string(order), "state": "\"REFUNDED\"", "purchaseToken": JSON.string(token),
                     "lineItems": JSON.array([
                         JSON.object([
-                            "productId": JSON.string(product), "total": GoogleVectors.money(9, 990_000_000),
+                            "productId": JSON.string(product), "total": GoogleVectors.money(9, nanos: 990_000_000),
                         ])
                     ]),
                     "orderHistory": history,
