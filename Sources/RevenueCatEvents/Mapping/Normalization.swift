@@ -3,47 +3,35 @@ import LifecycleEvents
 
 /// Maps one webhook. Pure: it reads only the webhook, and the answers about it.
 ///
-/// It keeps no state: that a renewal is a recovery, a resumption or a change of product follows from the facts. A
-/// class, because closures that capture it would copy its content.
-final class Mapping {
+/// It keeps no state: that a renewal is a recovery, a resumption or a change of product follows from the facts.
+struct Mapping {
     /// Which version of the mapping made an event.
     static let version = "revenuecat/1"
 
-    let notification: RevenueCatNotification
-    let receivedAt: Date
-    private let channel: Origin.Channel
-    private let evidence: Origin.Evidence
-    private let digest: BodyDigest
+    private let resolved: Authenticated<RevenueCatNotification>
 
-    init(_ resolved: Authenticated<RevenueCatNotification>) {
-        notification = resolved.value
-        receivedAt = resolved.receivedAt
-        channel = resolved.channel
-        evidence = resolved.evidence
-        digest = resolved.bodyDigest
-    }
+    init(_ resolved: Authenticated<RevenueCatNotification>) { self.resolved = resolved }
 
-    private init(_ mapping: Mapping, _ notification: RevenueCatNotification) {
-        self.notification = notification
-        receivedAt = mapping.receivedAt
-        channel = mapping.channel
-        evidence = mapping.evidence
-        digest = mapping.digest
-    }
-
+    var notification: RevenueCatNotification { resolved.value }
+    var receivedAt: Date { resolved.receivedAt }
     var event: RevenueCatEvent { notification.webhook.event }
+
+    /// The mapping of one of the webhook's items.
+    private func of(_ item: RevenueCatEvent) -> Mapping {
+        Mapping(resolved.map { RevenueCatNotification($0, event: item) })
+    }
 
     func normalization() -> Normalization {
         // To ask the event for its products copies all of it.
         guard notification.webhook.row.isOfAllItems, !notification.webhook.event.items.isEmpty,
             let items = event.ofItems
         else { return whole() }
-        var result = Mapping(self, RevenueCatNotification(notification, event: items[0])).whole()
+        var result = of(items[0]).whole()
         result.link(to: items[0].nameAsItem)
         // Fields that the base product lacks are lacking for the others, too.
         guard !result.events.contains(where: { $0.kind == .unmapped }) else { return result }
         for item in items.dropFirst() {
-            let more = Mapping(self, RevenueCatNotification(notification, event: item)).whole()
+            let more = of(item).whole()
             if notification.webhook.row.isOfOrder {
                 result.furtherStatements += more.statements
                 continue
@@ -175,9 +163,9 @@ extension Mapping {
                 type: event.type.rawValue,
                 subtype: (event.cancelReason ?? event.expirationReason)?.rawValue,
                 notificationID: event.id,
-                channel: channel,
-                evidence: evidence,
-                digest: digest,
+                channel: resolved.channel,
+                evidence: resolved.evidence,
+                digest: resolved.bodyDigest,
                 mapper: Self.version
             )
         )
