@@ -139,15 +139,35 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
 
     /// Each component is preceded by its length, so that no two lists of components give the same octets.
     private init(components: [String]) {
-        var text = "lifecycle-event/1"
+        let domain = "lifecycle-event/1"
+        var count = domain.utf8.count
         // No length has more than twenty digits, and a colon follows it.
-        text.reserveCapacity(components.reduce(text.utf8.count) { $0 + 21 + $1.utf8.count })
-        for component in components {
-            text += String(component.utf8.count)
-            text += ":"
-            text += component
+        for component in components { count += 21 + component.utf8.count }
+        var octets: [UInt8] = []
+        // A span to write to: `+=` takes 3 % more instructions for a webhook from its body to its events.
+        octets.append(addingCapacity: count) { octets in
+            Self.append(domain, to: &octets)
+            for component in components {
+                Self.append(count: component.utf8.count, to: &octets)
+                Self.append(component, to: &octets)
+            }
         }
-        self.init(SHA256.hash(text.utf8.span))
+        self.init(SHA256.hash(octets.span))
+    }
+
+    private static func append(count: Int, to octets: inout OutputSpan<UInt8>) {
+        if count < 100 {
+            if count >= 10 { octets.append(UInt8(truncatingIfNeeded: 0x30 + count / 10)) }
+            octets.append(UInt8(truncatingIfNeeded: 0x30 + count % 10))
+        } else {
+            append(String(count), to: &octets)
+        }
+        octets.append(UInt8(ascii: ":"))
+    }
+
+    private static func append(_ text: String, to octets: inout OutputSpan<UInt8>) {
+        let utf8 = text.utf8.span
+        for index in utf8.indices { octets.append(utf8[index]) }
     }
 
     /// Derives the identity of something that belongs to no lineage, such as a test notification.
@@ -187,11 +207,6 @@ public struct EventID: Hashable, Sendable, Codable, CustomStringConvertible {
         high = digest.word(at: 0)
         middle = digest.word(at: 8)
         low = UInt32(truncatingIfNeeded: digest.word(at: 16) >> 32)
-    }
-
-    private static func append(_ text: String, to octets: inout OutputSpan<UInt8>) {
-        let utf8 = text.utf8.span
-        for index in utf8.indices { octets.append(utf8[index]) }
     }
 
     /// 40 lower-case hexadecimal digits.
