@@ -21,6 +21,11 @@ struct AppleFixture {
         return transaction
     }
 
+    /// The notifications of a whole life, unsigned.
+    static var life: [AppleSimulator.Notification] {
+        get throws { try AppleSimulator(seed: "tests").unsignedNotifications(.life, from: start) }
+    }
+
     let simulator: AppleSimulator
     let adapter: AppleAdapter
 
@@ -46,7 +51,7 @@ struct AppleFixture {
         return try AppleAdapter(configuration)
     }
 
-    func events(_ story: AppleStory) throws -> [NormalizedEvent] {
+    func events(_ story: CustomerStory) throws -> [NormalizedEvent] {
         try simulator.deliveries(story, from: Self.start).flatMap { try adapter.events($0) }
     }
 }

@@ -13,7 +13,7 @@ struct AppleHostileInputTests {
     /// One genuine notification with everything nested in it.
     static let genuine = Result {
         let fixture = try AppleFixture()
-        var notification = try AppleStory.demo.notifications(from: AppleFixture.start)[1]
+        var notification = try AppleFixture.life[1]
         if case .data(var data) = notification.content {
             data.transactionInfo?.appAccountToken = marker
             notification.content = .data(data)

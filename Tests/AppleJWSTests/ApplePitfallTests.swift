@@ -12,7 +12,7 @@ struct ApplePitfallTests {
     init() throws { fixture = try AppleFixture() }
 
     /// The state after each event of a story.
-    private func states(_ story: AppleStory) throws -> [(event: NormalizedEvent, state: SubscriptionState)] {
+    private func states(_ story: CustomerStory) throws -> [(event: NormalizedEvent, state: SubscriptionState)] {
         var result: [(event: NormalizedEvent, state: SubscriptionState)] = []
         for event in try fixture.events(story) {
             guard let statement = event.statement else { continue }
@@ -27,17 +27,17 @@ struct ApplePitfallTests {
         if case .granted = state.access(at: date) { true } else { false }
     }
 
-    private func event(_ story: AppleStory, _ kind: LifecycleEvent.Kind) throws -> NormalizedEvent {
+    private func event(_ story: CustomerStory, _ kind: LifecycleEvent.Kind) throws -> NormalizedEvent {
         try #require(try fixture.events(story).first { $0.kind == kind })
     }
 
-    private func named(_ name: String) throws -> AppleStory {
-        try #require(AppleStory.all.first { $0.id == name })
+    private func named(_ name: String) throws -> CustomerStory {
+        try #require(AppleSimulator.stories.first { $0.id == name })
     }
 
     @Test("O1, N1: in a grace period access lasts until its end, and no longer")
     func grace() throws {
-        let (event, state) = try #require(try states(named("grace-lapse")).first { $0.event.kind == .billingIssue })
+        let (event, state) = try #require(try states(named("grace-lapses")).first { $0.event.kind == .billingIssue })
         guard case .billingIssue(let issue) = event.event, case .grace(let until) = issue.access else {
             Issue.record("no grace")
             return
@@ -51,7 +51,7 @@ struct ApplePitfallTests {
 
     @Test("SP3: the end of grace is a time, not a length")
     func graceIsATime() throws {
-        let event = try event(named("grace-recovery"), .billingIssue)
+        let event = try event(named("grace-recovers"), .billingIssue)
         guard case .billingIssue(let issue) = event.event, case .grace(let until) = issue.access else {
             Issue.record("no grace")
             return
@@ -85,20 +85,20 @@ struct ApplePitfallTests {
     )
     func changes() throws {
         let upgrade = try event(named("upgrade"), .productChanged)
-        #expect(upgrade.product?.id == ProductID(AppleStory.Product.proYearly.id))
+        #expect(upgrade.product?.id == ProductID(AppStoreProduct(.proMonthly).id))
         #expect(upgrade.period?.start == upgrade.occurredAt)
         let all = try states(named("downgrade-withdrawn"))
         let scheduled = try #require(all.first { $0.event.kind == .productChangeScheduled })
         guard case .productChangeScheduled(let change) = scheduled.event.event else { throw CancellationError() }
-        #expect(change.from == ProductID(AppleStory.Product.proMonthly.id))
-        #expect(change.to == ProductID(AppleStory.Product.basicMonthly.id))
+        #expect(change.from == ProductID(AppStoreProduct(.proMonthly).id))
+        #expect(change.to == ProductID(AppStoreProduct(.basicMonthly).id))
         #expect(
             scheduled.state.snapshot(at: scheduled.event.occurredAt).product
-                == ProductID(AppleStory.Product.proMonthly.id)
+                == ProductID(AppStoreProduct(.proMonthly).id)
         )
         #expect(
             scheduled.state.snapshot(at: scheduled.event.occurredAt).pendingProduct
-                == ProductID(AppleStory.Product.basicMonthly.id)
+                == ProductID(AppStoreProduct(.basicMonthly).id)
         )
         let reverted = try #require(all.first { $0.event.kind == .productChangeReverted })
         #expect(reverted.state.snapshot(at: reverted.event.occurredAt).pendingProduct == nil)
@@ -113,7 +113,7 @@ struct ApplePitfallTests {
 
     @Test("O12: a refund of the current period ends it, and its reversal restores it")
     func currentRefund() throws {
-        let all = try states(named("refund-current"))
+        let all = try states(named("refund-reversed"))
         let refund = try #require(all.first { $0.event.kind == .refunded })
         #expect(refund.event.event.accessEffect == .removes)
         #expect(!isGranted(refund.state, refund.event.occurredAt.addingTimeInterval(1)))
@@ -123,7 +123,7 @@ struct ApplePitfallTests {
 
     @Test("O13, SP4: a reversed refund is not a start")
     func reversal() throws {
-        let events = try fixture.events(named("refund-current"))
+        let events = try fixture.events(named("refund-reversed"))
         #expect(events.filter { $0.kind == .started }.count == 1)
         #expect(events.last?.kind == .refundReversed)
     }
@@ -194,7 +194,7 @@ struct ApplePitfallTests {
     @Test("O19, D1: what is nested is verified, and refused with the whole")
     func nested() throws {
         let forger = try AppleSimulator(seed: "forger")
-        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        let notification = try AppleFixture.life[0]
         guard case .data(let data) = notification.content, let transaction = data.transactionInfo else {
             throw CancellationError()
         }
@@ -213,7 +213,7 @@ struct ApplePitfallTests {
 
     @Test("O20, U3: the time of receipt changes neither order nor identity")
     func receipt() throws {
-        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        let notification = try AppleFixture.life[0]
         let now = try fixture.adapter.events(fixture.simulator.delivery(notification))
         let later = try fixture.adapter.events(
             fixture.simulator.delivery(notification, receivedAt: AppleFixture.start.addingTimeInterval(500_000))
@@ -222,8 +222,8 @@ struct ApplePitfallTests {
         #expect(now.map(\.assertedAt) == later.map(\.assertedAt))
     }
 
-    @Test("O21: every type gives an event", arguments: AppleStory.all)
-    func everything(story: AppleStory) throws {
+    @Test("O21: every type gives an event", arguments: AppleSimulator.stories)
+    func everything(story: CustomerStory) throws {
         #expect(try fixture.events(story).count == story.steps.count)
     }
 
@@ -249,14 +249,14 @@ struct ApplePitfallTests {
 
     @Test("O23: a trial was charged at nothing, whatever it costs afterwards")
     func trialPrice() throws {
-        let event = try #require(try fixture.events(named("trial-conversion")).first)
+        let event = try #require(try fixture.events(named("trial-converts")).first)
         #expect(event.price == Price(Money(ExactDecimal(0), "USD"), .charged))
         #expect(event.renewal?.nextPrice == ExactDecimal("9.99").map { Money($0, "USD") })
     }
 
     @Test("O24, N3: a refund that arrives late still counts, and an older renewal takes nothing back")
     func order() throws {
-        for name in ["refund-current", "refund-past", "grace-lapse", "downgrade", "cancel-expire", "demo"] {
+        for name in ["refund-reversed", "refund-past", "grace-lapses", "downgrade", "cancel-expire", "life"] {
             let events = try fixture.events(named(name))
             let inOrder = try #require(try states(named(name)).last?.state)
             for turned in [
@@ -297,7 +297,7 @@ struct ApplePitfallTests {
             Delivery(body: Array("{\(members)}".utf8), receivedAt: AppleFixture.start)
         }
         #expect(throws: DeliveryError.self) { try fixture.adapter.events(body(legacy)) }
-        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        let notification = try AppleFixture.life[0]
         let signed = String(decoding: try fixture.simulator.signed(notification), as: UTF8.self)
         let alone = try fixture.adapter.events(body("\"signedPayload\":\"\(signed)\""))
         let beside = try fixture.adapter.events(body("\(legacy),\"signedPayload\":\"\(signed)\""))
@@ -312,7 +312,7 @@ struct ApplePitfallTests {
 
     @Test("SP1: Apple's own repetitions, up to 157 hours late, are not too old by default")
     func repetitions() throws {
-        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        let notification = try AppleFixture.life[0]
         for hours in [1.0, 13, 37, 85, 157] {
             let received = notification.signedDate.addingTimeInterval(hours * 3600)
             #expect(

@@ -170,7 +170,7 @@ struct AppleRareFlowTests {
     )
     func retries(environment: AppleSimulator.Environment) throws {
         let fixture = try AppleFixture(environment: environment)
-        let story = try #require(AppleStory.all.first { $0.id == "grace-recovery" })
+        let story = try #require(AppleSimulator.stories.first { $0.id == "grace-recovers" })
         let failed = try #require(try fixture.events(story).first { $0.kind == .billingIssue })
         guard case .billingIssue(let issue) = failed.event else { return }
         let end = try #require(failed.period?.end)

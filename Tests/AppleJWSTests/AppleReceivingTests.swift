@@ -20,7 +20,7 @@ struct AppleReceivingTests {
     @Test("a failure inside a genuine notification is kept, and one outside is refused")
     func nestedFailure() throws {
         let fixture = try AppleFixture()
-        let notification = try #require(try AppleStory.demo.notifications(from: AppleFixture.start).first)
+        let notification = try #require(try AppleFixture.life.first)
         let payload = String(decoding: try fixture.simulator.payload(notification).bytes, as: UTF8.self)
         // The nested signature is the last segment before the closing quotation mark.
         let member = try #require(payload.range(of: #""signedTransactionInfo":""#))
@@ -45,7 +45,7 @@ struct AppleReceivingTests {
     @Test("a genuine chain in a header that its key did not sign is not remembered")
     func unsignedHeader() throws {
         let fixture = try AppleFixture()
-        let notification = try #require(try AppleStory.demo.notifications(from: AppleFixture.start).first)
+        let notification = try #require(try AppleFixture.life.first)
         let genuine = try fixture.simulator.signed(notification)
         let segments = genuine.split(separator: UInt8(ascii: "."))
         let header = try Base64URL.decode(Array(segments[0]).span)
@@ -65,11 +65,13 @@ struct AppleReceivingTests {
 
     @Test(
         "a client's upload has the identities and the facts of the webhook",
-        arguments: AppleStory.all.filter { !["test", "consent-rescinded", "external-purchase"].contains($0.id) }
+        arguments: AppleSimulator.stories.filter {
+            !["test", "consent-rescinded", "external-purchase"].contains($0.id)
+        }
     )
-    func upload(story: AppleStory) throws {
+    func upload(story: CustomerStory) throws {
         let fixture = try AppleFixture()
-        for notification in try story.notifications(from: AppleFixture.start) {
+        for notification in try fixture.simulator.unsignedNotifications(story, from: AppleFixture.start) {
             guard let data = purchaseData(notification), let transaction = data.transactionInfo else { continue }
             let webhook = try #require(try fixture.adapter.events(fixture.simulator.delivery(notification)).first)
             let uploaded = try fixture.adapter.receive(
@@ -99,7 +101,7 @@ struct AppleReceivingTests {
     @Test("an upload is taken as the text that StoreKit gives, as its octets and as data")
     func uploadForms() throws {
         let fixture = try AppleFixture()
-        let notification = try #require(try AppleStory.all.first?.notifications(from: AppleFixture.start).first)
+        let notification = try AppleFixture.life[0]
         let data = try #require(purchaseData(notification))
         let (transaction, renewalInfo) = (try #require(data.transactionInfo), try #require(data.renewalInfo))
         let date = notification.signedDate
@@ -125,11 +127,11 @@ struct AppleReceivingTests {
         #expect(stored == octets)
     }
 
-    @Test("redelivery gives the same event, another notification another", arguments: AppleStory.all)
-    func redelivery(story: AppleStory) throws {
+    @Test("redelivery gives the same event, another notification another", arguments: AppleSimulator.stories)
+    func redelivery(story: CustomerStory) throws {
         let fixture = try AppleFixture()
         var seen: Set<EventID> = []
-        for notification in try story.notifications(from: AppleFixture.start) {
+        for notification in try fixture.simulator.unsignedNotifications(story, from: AppleFixture.start) {
             let first = try fixture.adapter.events(fixture.simulator.delivery(notification))
             let again = try fixture.adapter.events(
                 fixture.simulator.delivery(
@@ -148,8 +150,8 @@ struct AppleReceivingTests {
 
     // MARK: Queues
 
-    @Test("each value between the steps crosses a queue unchanged", arguments: AppleStory.all)
-    func codable(story: AppleStory) throws {
+    @Test("each value between the steps crosses a queue unchanged", arguments: AppleSimulator.stories)
+    func codable(story: CustomerStory) throws {
         let fixture = try AppleFixture()
         for delivery in try fixture.simulator.deliveries(story, from: AppleFixture.start) {
             let queued: Delivery = try CanonicalJSON.value(from: try CanonicalJSON.bytes(delivery))
@@ -186,12 +188,12 @@ struct AppleReceivingTests {
         let mistaken = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 2)
         let adapter = try takingTwoApps(trusting: first)
         for simulator in [first, second, first.simulating(.sandbox), second.simulating(.sandbox)] {
-            let events = try simulator.deliveries(.demo, from: AppleFixture.start).flatMap { try adapter.events($0) }
+            let events = try simulator.deliveries(.life, from: AppleFixture.start).flatMap { try adapter.events($0) }
             #expect(Set(events.map(\.app)) == [simulator.bundleId])
             #expect(Set(events.map(\.environment.rawValue)) == [simulator.environment.rawValue.lowercased()])
         }
         for simulator in [stranger, stranger.simulating(.sandbox), mistaken] {
-            for delivery in try simulator.deliveries(.demo, from: AppleFixture.start) {
+            for delivery in try simulator.deliveries(.life, from: AppleFixture.start) {
                 let error = #expect(throws: DeliveryError.self) { try adapter.events(delivery) }
                 #expect(error?.code == .misdirected)
             }
@@ -203,7 +205,7 @@ struct AppleReceivingTests {
         let one = try AppleSimulator(seed: "shared", bundleId: "com.example.one", appAppleId: 1)
         let two = try AppleSimulator(seed: "shared", bundleId: "com.example.two", appAppleId: 2)
         let adapter = try takingTwoApps(trusting: one)
-        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        let notification = try AppleFixture.life[0]
         guard case .data(let data) = notification.content else { throw CancellationError() }
         let transaction = try #require(data.transactionInfo)
         let renewalInfo = try #require(data.renewalInfo)
@@ -280,7 +282,7 @@ struct AppleReceivingTests {
         #expect(try unsigned.events(delivery).map(\.environment) != [.production])
         #expect(throws: DeliveryError.self) { try fixture.adapter.events(delivery) }
         // Signed data is for receivers that check signatures.
-        for genuine in try fixture.simulator.deliveries(.demo, from: AppleFixture.start) {
+        for genuine in try fixture.simulator.deliveries(.life, from: AppleFixture.start) {
             let error = #expect(throws: DeliveryError.self) { try unsigned.events(genuine) }
             #expect(error?.code == .misdirected)
         }
@@ -289,7 +291,7 @@ struct AppleReceivingTests {
     @Test("a maximum age and the certificates' time can be chosen")
     func times() throws {
         let fixture = try AppleFixture()
-        let story = try AppleStory.demo.notifications(from: AppleFixture.start)
+        let story = try AppleFixture.life
         let late = try fixture.simulator.delivery(
             story[0],
             receivedAt: AppleFixture.start.addingTimeInterval(20 * 365 * 86_400)
@@ -312,7 +314,7 @@ struct AppleReceivingTests {
     func history() throws {
         let fixture = try AppleFixture { $0.maximumAge = .seconds(14 * 86_400) }
         let fetched = AppleFixture.start.addingTimeInterval(150 * 86_400)
-        for notification in try AppleStory.demo.notifications(from: AppleFixture.start).prefix(2) {
+        for notification in try AppleFixture.life.prefix(2) {
             let prompt = try fixture.adapter.events(fixture.simulator.delivery(notification))
             let late = try fixture.simulator.delivery(notification, receivedAt: fetched)
             let error = #expect(throws: DeliveryError.self) { try fixture.adapter.events(late) }
@@ -334,7 +336,7 @@ struct AppleReceivingTests {
             $0.trustAnchors = try AppleTrustAnchors(der: simulators.prefix(5).map(\.rootCertificate))
             $0.chainCacheCapacity = capacity
         }
-        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        let notification = try AppleFixture.life[0]
         for _ in 0..<3 {
             for simulator in simulators.prefix(5) {
                 #expect(try adapter.events(simulator.delivery(notification)).count == 1)
@@ -366,7 +368,7 @@ struct AppleReceivingTests {
     @Test("a remembered chain is still held against each payload's date")
     func expiredChain() throws {
         let fixture = try AppleFixture()
-        var notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        var notification = try AppleFixture.life[0]
         #expect(try fixture.adapter.events(fixture.simulator.delivery(notification)).count == 1)
         notification.signedDate = Date(timeIntervalSince1970: 2_019_686_401)
         let late = try fixture.simulator.delivery(notification)
@@ -378,8 +380,8 @@ struct AppleReceivingTests {
     func concurrency() async throws {
         let fixture = try AppleFixture()
         let forger = try AppleSimulator(seed: "forger")
-        let genuine = try fixture.simulator.deliveries(.demo, from: AppleFixture.start)
-        let forged = try forger.deliveries(.demo, from: AppleFixture.start)
+        let genuine = try fixture.simulator.deliveries(.life, from: AppleFixture.start)
+        let forged = try forger.deliveries(.life, from: AppleFixture.start)
         let expected = try genuine.map { try fixture.adapter.events($0).map(\.id) }
         await withTaskGroup(of: Bool.self) { group in
             for task in 0..<64 {

@@ -6,11 +6,11 @@ import Testing
 
 @Suite("Stories of the simulator")
 struct AppleStoryTests {
-    @Test("the demo reports trial, conversion, renewal, grace, recovery, upgrade, refund and expiry")
-    func demo() throws {
+    @Test("the whole life reports trial, conversion, renewal, grace, recovery, upgrade, refund and expiry")
+    func life() throws {
         let simulator = try AppleSimulator(seed: "demo")
         let adapter = try AppleFixture.adapter(trusting: simulator)
-        let deliveries = try simulator.deliveries(.demo, from: AppleFixture.start)
+        let deliveries = try simulator.deliveries(.life, from: AppleFixture.start)
         let events = try deliveries.flatMap { try adapter.events($0) }
         #expect(
             events.map(\.kind) == [
@@ -23,8 +23,8 @@ struct AppleStoryTests {
         #expect((18_000...21_000).contains(deliveries[0].body.count))
     }
 
-    @Test("every story is accepted, in both worlds, with one mapped event a step", arguments: AppleStory.all)
-    func story(story: AppleStory) throws {
+    @Test("every story is accepted, in both worlds, with one mapped event a step", arguments: AppleSimulator.stories)
+    func story(story: CustomerStory) throws {
         for environment in [AppleSimulator.Environment.production, .sandbox] {
             let simulator = try AppleSimulator(seed: "stories", environment: environment)
             let adapter = try AppleFixture.adapter(trusting: simulator)
@@ -34,14 +34,14 @@ struct AppleStoryTests {
         }
     }
 
-    @Test("one seed gives the same bytes, another seed a forgery of the same names")
+    @Test("one seed gives the same bytes, another seed a forgery")
     func seeds() throws {
-        let first = try AppleSimulator(seed: "a").deliveries(.demo, from: AppleFixture.start)
-        let again = try AppleSimulator(seed: "a").deliveries(.demo, from: AppleFixture.start)
+        let first = try AppleSimulator(seed: "a").deliveries(.life, from: AppleFixture.start)
+        let again = try AppleSimulator(seed: "a").deliveries(.life, from: AppleFixture.start)
         let forger = try AppleSimulator(seed: "b")
         #expect(first.map(\.body) == again.map(\.body))
         let adapter = try AppleFixture.adapter(trusting: try AppleSimulator(seed: "a"))
-        for forged in try forger.deliveries(.demo, from: AppleFixture.start) {
+        for forged in try forger.deliveries(.life, from: AppleFixture.start) {
             let error = #expect(throws: DeliveryError.self) { try adapter.events(forged) }
             #expect(error?.code == .untrusted)
         }
@@ -49,8 +49,10 @@ struct AppleStoryTests {
 
     @Test("names are unique, and a story that makes no sense is refused")
     func names() throws {
-        #expect(Set(AppleStory.all.map(\.id)).count == AppleStory.all.count)
-        let nonsense = AppleStory("nonsense", "Renews what never began.", steps: [.init(.atPeriodEnd, .renew)])
-        #expect(throws: SimulatorError.self) { try nonsense.notifications(from: AppleFixture.start) }
+        #expect(Set(AppleSimulator.stories.map(\.id)).count == AppleSimulator.stories.count)
+        let nonsense = CustomerStory("nonsense", "Renews what never began.", steps: [.init(.atPeriodEnd, .renew)])
+        #expect(throws: SimulatorError.self) {
+            try AppleSimulator(seed: "a").deliveries(nonsense, from: AppleFixture.start)
+        }
     }
 }

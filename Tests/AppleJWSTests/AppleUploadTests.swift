@@ -13,9 +13,12 @@ struct AppleUploadTests {
         let notifications: [AppleSimulator.Notification]
         var ledger = AccountLedger()
 
-        init(_ steps: [AppleStory.Step]) throws {
+        init(_ steps: [CustomerStory.Step]) throws {
             fixture = try AppleFixture()
-            notifications = try AppleStory("upload", "Uploads.", steps: steps).notifications(from: AppleFixture.start)
+            notifications = try fixture.simulator.unsignedNotifications(
+                CustomerStory("upload", "Uploads.", steps: steps),
+                from: AppleFixture.start
+            )
             for notification in notifications {
                 for event in try fixture.adapter.events(fixture.simulator.delivery(notification)) {
                     _ = ledger.apply(event)
@@ -53,7 +56,7 @@ struct AppleUploadTests {
         }
     }
 
-    private typealias Step = AppleStory.Step
+    private typealias Step = CustomerStory.Step
 
     @Test(
         "a device keeps what was signed years ago, and may hand it in, unless a maximum age of uploads says otherwise"
@@ -61,8 +64,10 @@ struct AppleUploadTests {
     func age() throws {
         let simulator = try AppleSimulator(seed: "age")
         let received = AppleFixture.start.addingTimeInterval(3 * 365 * 86_400)
-        let story = try AppleStory("age", "A purchase.", steps: [Step(.after(.zero), .subscribe(.basicMonthly))])
-            .notifications(from: AppleFixture.start)
+        let story = try simulator.unsignedNotifications(
+            CustomerStory("age", "A purchase.", steps: [Step(.after(.zero), .subscribe(.basicMonthly))]),
+            from: AppleFixture.start
+        )
         guard case .data(let data) = story[0].content else { throw CancellationError() }
         let transaction = try simulator.signed(#require(data.transactionInfo), at: AppleFixture.start)
         let renewalInfo = try simulator.signed(#require(data.renewalInfo), at: AppleFixture.start)
@@ -103,7 +108,7 @@ struct AppleUploadTests {
     func unrelated() throws {
         let simulator = try AppleSimulator(seed: "unrelated")
         let adapter = try AppleFixture.adapter(trusting: simulator) { $0.environments = [.production, .sandbox] }
-        let notification = try AppleStory.demo.notifications(from: AppleFixture.start)[0]
+        let notification = try AppleFixture.life[0]
         guard case .data(let data) = notification.content else { throw CancellationError() }
         let (transaction, own) = (try #require(data.transactionInfo), try #require(data.renewalInfo))
         var other = own
@@ -132,8 +137,8 @@ struct AppleUploadTests {
         var reported = try Reported([
             Step(.after(.zero), .subscribe(.proYearly)),
             Step(.after(.seconds(12 * 86_400)), .upgrade(.proMonthly)),
-            Step(.after(.seconds(86_400)), .turnRenewalOff),
-            Step(.atPeriodEnd, .expire(.voluntary)),
+            Step(.after(.seconds(86_400)), .cancel),
+            Step(.atPeriodEnd, .expire(.customer)),
         ])
         #expect(try !reported.snapshot().access.isGranted)
         let before = try reported.snapshot()
@@ -174,7 +179,7 @@ struct AppleUploadTests {
         var reported = try Reported([
             Step(.after(.zero), .subscribe(.proMonthly)),
             Step(.atPeriodEnd, .renew),
-            Step(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400))),
+            Step(.atPeriodEnd, .failCharge(grace: .seconds(16 * 86_400))),
         ])
         #expect(try reported.snapshot().access.isGranted)
         let before = try reported.snapshot()
@@ -192,7 +197,7 @@ struct AppleUploadTests {
     func renewalTurnedOff() throws {
         var reported = try Reported([
             Step(.after(.zero), .subscribe(.proMonthly)),
-            Step(.after(.seconds(86_400)), .turnRenewalOff),
+            Step(.after(.seconds(86_400)), .cancel),
         ])
         #expect(try reported.snapshot().willRenew == false)
         let (first, last) = (try reported.data(0), try reported.data(1))
@@ -225,7 +230,7 @@ struct AppleUploadTests {
         }
         let bought = Step(.after(.zero), .subscribe(.proMonthly))
         let grace = try snapshot(
-            [bought, Step(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400)))],
+            [bought, Step(.atPeriodEnd, .failCharge(grace: .seconds(16 * 86_400)))],
             of: 1
         )
         #expect(grace.access.isGranted && grace.status == .grace)

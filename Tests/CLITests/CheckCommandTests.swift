@@ -50,7 +50,7 @@ struct CheckCommandTests {
     private func line(expect: String, _ more: String = "") throws -> String {
         let simulator = try AppleSimulator(seed: "check")
         let start = Date(timeIntervalSince1970: 1_767_225_600)
-        let delivery = try #require(try simulator.deliveries(.demo, from: start).first)
+        let delivery = try #require(try simulator.deliveries(.life, from: start).first)
         return """
             {"id":"case","provider":"apple","body_base64":"\(Data(delivery.body).base64EncodedString())",\
             "config":{"roots":["\(Data(simulator.rootCertificate).base64EncodedString())"],\

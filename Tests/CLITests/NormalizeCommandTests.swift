@@ -18,7 +18,7 @@ struct NormalizeCommandTests {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("lifecycle-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         simulator = try AppleSimulator(seed: "command line")
-        deliveries = try simulator.deliveries(.demo, from: Date(timeIntervalSince1970: 1_767_225_600))
+        deliveries = try simulator.deliveries(.life, from: Date(timeIntervalSince1970: 1_767_225_600))
     }
 
     private func file(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
@@ -63,7 +63,7 @@ struct NormalizeCommandTests {
     @Test("Names what was rejected on standard error, goes on, and exits with 65")
     func rejected() throws {
         let forger = try AppleSimulator(seed: "forger")
-        let forged = try #require(try forger.deliveries(.demo, from: Date(timeIntervalSince1970: 1_767_225_600)).first)
+        let forged = try #require(try forger.deliveries(.life, from: Date(timeIntervalSince1970: 1_767_225_600)).first)
         let bodies = [
             try file("forged.json", forged.body), try file("noise.json", "not json".utf8),
             try file("good.json", deliveries[0].body),

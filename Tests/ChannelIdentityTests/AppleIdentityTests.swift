@@ -9,7 +9,7 @@ import Testing
 @Suite("One App Store transaction, three channels")
 struct AppleIdentityTests {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
-    static let names = AppleStory.all.map(\.id)
+    static let names = AppleSimulator.stories.map(\.id)
 
     let simulator: AppleSimulator
     let adapter: AppleAdapter
@@ -26,7 +26,10 @@ struct AppleIdentityTests {
     }
 
     private func notifications(_ name: String) throws -> [AppleSimulator.Notification] {
-        try #require(AppleStory.all.first { $0.id == name }).notifications(from: Self.start)
+        try simulator.unsignedNotifications(
+            #require(AppleSimulator.stories.first { $0.id == name }),
+            from: Self.start
+        )
     }
 
     private func webhook(_ notification: AppleSimulator.Notification) throws -> [NormalizedEvent] {

@@ -7,7 +7,7 @@ import Testing
 @Suite("Comparison of two channels")
 struct ComparisonTests {
     static func channels() throws -> TwoChannelTests.Channels {
-        try TwoChannelTests.channels(try TwoChannelTests.story("demo"))
+        try TwoChannelTests.channels(try TwoChannelTests.story("life"))
     }
 
     @Test("two channels of one story agree in everything that both can report", arguments: TwoChannelTests.stories)
@@ -35,7 +35,7 @@ struct ComparisonTests {
 
     @Test("a refund that channels date otherwise is a stretch of access, unless that is tolerated")
     func refundMoment() throws {
-        let channels = try TwoChannelTests.channels(try TwoChannelTests.story("refund-current"))
+        let channels = try TwoChannelTests.channels(try TwoChannelTests.story("refund-reversed"))
         let refund = try #require(channels.apple.first { $0.kind == .refunded })
         let before = { (event: NormalizedEvent) in event.kind != .refundReversed }
         let comparison = ChannelComparison(channels.relayed.filter(before), channels.apple.filter(before))
@@ -122,13 +122,13 @@ struct ComparisonTests {
     @Test("grace that ran out is access for both, however much later the store says that the purchase ended")
     func lapsedGrace() throws {
         let channels = try TwoChannelTests.channels(
-            AppleStory(
+            CustomerStory(
                 "grace-expiry",
                 "A charge fails, the grace period ends, and no payment comes.",
                 steps: [
                     .init(.after(.zero), .subscribe(.basicMonthly)),
-                    .init(.atPeriodEnd, .failToRenew(grace: .seconds(16 * 86_400))),
-                    .init(.atGraceEnd, .endGrace), .init(.after(.seconds(44 * 86_400)), .expire(.billingRetry)),
+                    .init(.atPeriodEnd, .failCharge(grace: .seconds(16 * 86_400))),
+                    .init(.atGraceEnd, .endGrace), .init(.after(.seconds(44 * 86_400)), .expire(.billing)),
                 ]
             )
         )
@@ -157,11 +157,11 @@ struct ComparisonTests {
     @Test("a relay's end for want of payment repeats its failed charge, and is missing from neither channel")
     func relayedEnd() throws {
         let channels = try TwoChannelTests.channels(
-            AppleStory(
+            CustomerStory(
                 "retry-recovery",
                 "A charge fails without grace, and succeeds later.",
                 steps: [
-                    .init(.after(.zero), .subscribe(.basicMonthly)), .init(.atPeriodEnd, .failToRenew(grace: nil)),
+                    .init(.after(.zero), .subscribe(.basicMonthly)), .init(.atPeriodEnd, .failCharge(grace: nil)),
                     .init(.after(.seconds(9 * 86_400)), .recover),
                 ]
             )

@@ -40,7 +40,7 @@ struct RefundTests {
     let policy: CreditPolicy
 
     init() throws {
-        let channels = try TwoChannelTests.channels(try TwoChannelTests.story("refund-current"))
+        let channels = try TwoChannelTests.channels(try TwoChannelTests.story("refund-reversed"))
         apple = channels.apple
         let refund = try #require(channels.relayed.first { $0.kind == .refunded })
         let adapter = try RevenueCatAdapter(.init(authorizations: [SecretBytes("a")]))

@@ -12,9 +12,9 @@ import WireJSON
 struct TwoChannelTests {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
     static let stories = [
-        "demo", "initial-purchase", "trial-conversion", "introductory-conversion", "renewals", "grace-recovery",
-        "grace-lapse", "retry-expiry", "refund-current", "refund-prorated", "refund-consumable", "upgrade",
-        "downgrade", "downgrade-withdrawn", "cancel-expire", "uncancel", "resubscribe", "extension", "one-time",
+        "life", "initial-purchase", "trial-converts", "introductory-converts", "renewals", "grace-recovers",
+        "grace-lapses", "hold-expires", "refund-reversed", "refund-prorated", "refund-consumable", "upgrade",
+        "downgrade", "downgrade-withdrawn", "cancel-expire", "uncancel", "resubscribe", "mass-extension", "one-time",
         "family",
     ]
 
@@ -27,7 +27,7 @@ struct TwoChannelTests {
         var relayed: [NormalizedEvent] { steps.flatMap(\.relayed) }
     }
 
-    static func channels(_ story: AppleStory) throws -> Channels {
+    static func channels(_ story: CustomerStory) throws -> Channels {
         let simulator = try AppleSimulator(seed: "two channels")
         let apple = try AppleAdapter(
             AppleAdapter.Configuration(
@@ -180,8 +180,8 @@ struct TwoChannelTests {
         return counts
     }
 
-    static func story(_ name: String) throws -> AppleStory {
-        try #require(AppleStory.all.first { $0.id == name }, "\(name)")
+    static func story(_ name: String) throws -> CustomerStory {
+        try #require(AppleSimulator.stories.first { $0.id == name }, "\(name)")
     }
 
     @Test("a purchase that both channels report has one identity, one lineage and one transaction", arguments: stories)

@@ -25,6 +25,9 @@ extension CustomerStory: CustomTestStringConvertible {
 
 @Suite("Stories")
 struct StoryPlaybackTests {
+    /// The stories of all providers, and those of acts that one provider alone has.
+    static let stories = CustomerStory.all + AppleSimulator.stories.filter { !CustomerStory.all.contains($0) }
+
     @Test(
         "stories of a refund on Google Play contradict nothing: the refund explains the end that is reported with it",
         arguments: ["life", "refund", "refund-past", "chargeback-lost"]
@@ -92,7 +95,7 @@ struct StoryPlaybackTests {
         }
     }
 
-    @Test("come to what they say, on every provider that has them", arguments: CustomerStory.all)
+    @Test("come to what they say, on every provider that has them", arguments: stories)
     func kinds(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let provider = simulator.provider
@@ -116,7 +119,7 @@ struct StoryPlaybackTests {
         }
     }
 
-    @Test("are refused by name where a provider has no such thing", arguments: CustomerStory.all)
+    @Test("are refused by name where a provider has no such thing", arguments: stories)
     func absences(story: CustomerStory) throws {
         let simulators = try Simulators.all.get()
         #expect(simulators.contains { story.absence(at: $0.provider) == nil })
@@ -239,7 +242,7 @@ struct StoryPlaybackTests {
 
     @Test("have names of their own")
     func names() {
-        #expect(Set(CustomerStory.all.map(\.id)).count == CustomerStory.all.count)
+        #expect(Set(Self.stories.map(\.id)).count == Self.stories.count)
         #expect(CustomerStory.named("life")?.steps.count == 9)
         #expect(CustomerStory.named("nothing") == nil)
     }

@@ -136,7 +136,7 @@ struct Subjects {
 
     /// One full App Store notification: outer JWS, transaction and renewal info, each with its chain of three.
     static func appleDelivery(_ simulator: AppleSimulator) throws -> Delivery {
-        let story = try simulator.deliveries(.demo, from: Date(timeIntervalSince1970: 1_767_225_600))
+        let story = try simulator.deliveries(.life, from: Date(timeIntervalSince1970: 1_767_225_600))
         guard let largest = story.max(by: { $0.body.count < $1.body.count }) else {
             throw BenchmarkError("the story has no notifications")
         }

@@ -1,19 +1,7 @@
-package import FoundationEssentials
+import FoundationEssentials
 import LifecycleEvents
 
 extension AppStoreServerSimulator {
-    /// The App Store's notifications of a story, before they are signed.
-    package func notifications(
-        _ story: CustomerStory,
-        from start: Date
-    ) throws(SimulatorError) -> [AppleSimulator.Notification] {
-        try AppleStory.notifications(
-            of: try Plot.scenes(story, from: start, at: .apple),
-            named: "\(apple.seed)/\(story.id)",
-            from: start
-        )
-    }
-
     /// Knows of stories what the App Store knows when it has made notifications: these, and the purchases that they are about.
     ///
     /// - Parameter lost: the ids of notifications that never reached the backend.

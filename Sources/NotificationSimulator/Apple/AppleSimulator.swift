@@ -84,9 +84,9 @@ public struct AppleSimulator: Sendable {
     /// The notifications of a story, in the order of their signing.
     ///
     /// - Throws: ``SimulatorError`` for a story that makes no sense, such as a renewal of nothing.
-    public func deliveries(_ story: AppleStory, from start: Date) throws(SimulatorError) -> [Delivery] {
+    public func deliveries(_ story: CustomerStory, from start: Date) throws(SimulatorError) -> [Delivery] {
         var deliveries: [Delivery] = []
-        for notification in try story.notifications(from: start) {
+        for notification in try unsignedNotifications(story, from: start) {
             deliveries.append(try delivery(notification))
         }
         return deliveries

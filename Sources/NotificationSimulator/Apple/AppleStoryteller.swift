@@ -9,11 +9,11 @@ struct AppleStoryteller {
     typealias Notification = AppleSimulator.Notification
 
     private struct Subscription {
-        var product: AppleStory.Product
+        var product: AppStoreProduct
         var transaction: Transaction
         var renewal: RenewalInfo
-        var nextProduct: AppleStory.Product
-        var nextOffer: AppleStory.Offer?
+        var nextProduct: AppStoreProduct
+        var nextOffer: AppStoreOffer?
         var nextPrice: Int64?
         var status: Int64 = 1
 
@@ -23,56 +23,60 @@ struct AppleStoryteller {
     }
 
     private let story: String
-    private var now: Date
+    private var now = Date(millisecondsSince1970: 0)
     private var serial: Int64 = 0
     private var subscription: Subscription?
     private var familyMember: Transaction?
     private var past: [Transaction] = []
     private var refunded: Transaction?
 
-    init(story: String, start: Date) {
-        self.story = story
-        now = start
+    init(story: String) { self.story = story }
+
+    /// The App Store's notifications of scenes, one each.
+    static func notifications(
+        of scenes: [Plot.Scene],
+        named story: String
+    ) throws(SimulatorError) -> [Notification] {
+        var teller = AppleStoryteller(story: story)
+        var notifications: [Notification] = []
+        for scene in scenes { notifications.append(try teller.tell(scene)) }
+        return notifications
     }
 
-    mutating func tell(_ step: AppleStory.Step) throws(SimulatorError) -> Notification {
-        switch step.time {
-        case .after(let duration):
-            now = now.addingTimeInterval(duration.seconds)
-        case .beforePeriodEnd(let duration): now = max(now, try periodEnd().addingTimeInterval(-duration.seconds))
-        case .atPeriodEnd: now = max(now, try periodEnd())
-        case .atGraceEnd:
-            guard let end = subscription?.renewal.gracePeriodExpiresDate else { throw nonsense("there is no grace") }
-            now = max(now, end)
+    private mutating func tell(_ scene: Plot.Scene) throws(SimulatorError) -> Notification {
+        now = Date(millisecondsSince1970: scene.time)
+        if case .own(let own) = scene.act {
+            guard let act = own.act as? AppStoreAct else { throw notOffered(scene.act) }
+            return try perform(act)
         }
-        return try perform(step.act)
+        return try perform(scene.act)
     }
 
-    private func periodEnd() throws(SimulatorError) -> Date {
-        guard let end = subscription?.transaction.expiresDate else { throw nonsense("there is no period to end") }
-        return end
+    private func notOffered(_ act: CustomerStory.Act) -> SimulatorError {
+        SimulatorError("the App Store has no \(act.name)", .notOffered(by: .apple))
     }
 
-    private mutating func perform(_ act: AppleStory.Act) throws(SimulatorError) -> Notification {
+    private mutating func perform(_ act: CustomerStory.Act) throws(SimulatorError) -> Notification {
         switch act {
-        case .subscribe(let product, let offer): return try subscribe(product, offer)
-        case .renew: return try renew(nil)
+        case .subscribe(let plan, let offer):
+            return try subscribe(AppStoreProduct(plan), offer.map { AppStoreOffer($0) })
+        case .renew, .renewEarly, .renewAfterCancel: return try renew(nil)
         case .recover: return try renew("BILLING_RECOVERY")
-        case .failToRenew(let grace): return try failToRenew(grace)
+        case .failCharge(let grace): return try failToRenew(grace)
         case .endGrace:
             return try change("GRACE_PERIOD_EXPIRED") { $0.status = 3 }
-        case .expire(let ending): return try expire(ending)
-        case .turnRenewalOff:
+        case .expire(.customer): return try expire("VOLUNTARY", intent: 1)
+        case .expire(.billing): return try expire("BILLING_RETRY", intent: 2)
+        case .expire(.priceDeclined): return try expire("PRICE_INCREASE", intent: 3)
+        case .cancel:
             return try change("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED") { $0.renewal.autoRenewStatus = 0 }
-        case .turnRenewalOn:
+        case .uncancel:
             return try change("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED") { $0.renewal.autoRenewStatus = 1 }
-        case .upgrade(let product): return try upgrade(product)
-        case .downgrade(let product):
-            return try change("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE") { $0.nextProduct = product }
+        case .upgrade(let plan): return try upgrade(AppStoreProduct(plan))
+        case .downgrade(let plan), .crossgrade(let plan):
+            return try change("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE") { $0.nextProduct = AppStoreProduct(plan) }
         case .withdrawDowngrade:
             return try change("DID_CHANGE_RENEWAL_PREF") { $0.nextProduct = $0.product }
-        case .redeem(let offer):
-            return try change("OFFER_REDEEMED") { $0.nextOffer = offer }
         case .raisePrice(let price, let needsConsent):
             return try change("PRICE_INCREASE", needsConsent ? "PENDING" : "ACCEPTED") {
                 $0.nextPrice = price
@@ -80,24 +84,39 @@ struct AppleStoryteller {
             }
         case .acceptPrice:
             return try change("PRICE_INCREASE", "ACCEPTED") { $0.renewal.priceIncreaseStatus = 1 }
-        case .changePrice(let price):
-            return try change("PRICE_CHANGE") { $0.nextPrice = price }
-        case .updateMetadata: return try change("METADATA_UPDATE") { _ in }
-        case .migrate: return try migrate()
-        case .buy(let product, let quantity): return try buy(product, quantity)
-        case .requestRefund(let reason): return try requestRefund(reason)
-        case .refund(let purchase, let percentage): return try refund(purchase, percentage)
+        case .buy(let item, let quantity): return try buy(AppStoreProduct(item), quantity)
+        case .requestRefund: return try requestRefund("UNINTENDED_PURCHASE")
+        case .refund(let purchase, let share): return try refund(purchase, share == .half ? 50_000 : nil)
         case .declineRefund: return report("REFUND_DECLINED", about: try latest())
         case .reverseRefund: return try reverseRefund()
         case .shareWithFamily: return try shareWithFamily()
         case .stopSharing: return try stopSharing()
-        case .extend(let days):
-            return try extend(days)
+        case .extend(let days): return try extend(days)
+        case .test: return notify("TEST", nil, content: .data(.init()))
+        case .subscribePending, .completePayment, .abandonPayment, .cancelCommitment, .schedulePause, .pause, .resume,
+            .topUp, .disputeCharge, .winDispute, .loseDispute, .transfer, .expire(.ranOut), .own:
+            throw notOffered(act)
+        }
+    }
+
+    private mutating func perform(_ act: AppStoreAct) throws(SimulatorError) -> Notification {
+        switch act {
+        case .subscribe(let plan, let offer): return try subscribe(AppStoreProduct(plan), offer)
+        case .redeem(let offer):
+            return try change("OFFER_REDEEMED") { $0.nextOffer = offer }
+        case .changePrice(let price):
+            return try change("PRICE_CHANGE") { $0.nextPrice = price }
+        case .updateMetadata: return try change("METADATA_UPDATE") { _ in }
+        case .migrate: return try migrate()
+        case .buySeason: return try buy(.season, 1)
+        case .requestRefund(let reason): return try requestRefund(reason)
+        case .refund(let purchase, let percentage): return try refund(purchase, percentage)
+        case .expireNotForSale: return try expire("PRODUCT_NOT_FOR_SALE", intent: 4)
+        case .expireWithoutReason: return try expire(nil, intent: 5)
         case .failToExtend: return try change("RENEWAL_EXTENSION", "FAILURE") { _ in }
         case .finishMassExtension(let succeeded, let failed): return massExtension(succeeded, failed)
         case .externalPurchaseToken(let stage): return token(stage)
         case .rescindConsent: return rescindConsent()
-        case .test: return notify("TEST", nil, content: .data(.init()))
         }
     }
 }
@@ -106,8 +125,8 @@ struct AppleStoryteller {
 
 extension AppleStoryteller {
     private mutating func subscribe(
-        _ product: AppleStory.Product,
-        _ offer: AppleStory.Offer?
+        _ product: AppStoreProduct,
+        _ offer: AppStoreOffer?
     ) throws(SimulatorError) -> Notification {
         guard product.period != nil else { throw nonsense("\(product.id) does not renew") }
         let before = subscription
@@ -181,22 +200,17 @@ extension AppleStoryteller {
         }
     }
 
-    private mutating func expire(_ ending: AppleStory.Ending) throws(SimulatorError) -> Notification {
-        try change("EXPIRED", ending == .other ? nil : ending.rawValue) {
+    /// - Parameter intent: `expirationIntent`.
+    private mutating func expire(_ subtype: String?, intent: Int64) throws(SimulatorError) -> Notification {
+        try change("EXPIRED", subtype) {
             $0.status = 2
             $0.renewal.autoRenewStatus = 0
-            $0.renewal.isInBillingRetryPeriod = ending == .billingRetry ? false : nil
-            switch ending {
-            case .voluntary: $0.renewal.expirationIntent = 1
-            case .billingRetry: $0.renewal.expirationIntent = 2
-            case .priceIncrease: $0.renewal.expirationIntent = 3
-            case .productNotForSale: $0.renewal.expirationIntent = 4
-            case .other: $0.renewal.expirationIntent = 5
-            }
+            $0.renewal.isInBillingRetryPeriod = intent == 2 ? false : nil
+            $0.renewal.expirationIntent = intent
         }
     }
 
-    private mutating func upgrade(_ product: AppleStory.Product) throws(SimulatorError) -> Notification {
+    private mutating func upgrade(_ product: AppStoreProduct) throws(SimulatorError) -> Notification {
         guard var current = subscription, current.status == 1 || current.status == 4 else {
             throw nonsense("there is nothing to upgrade")
         }
@@ -245,7 +259,7 @@ extension AppleStoryteller {
     }
 
     private mutating func buy(
-        _ product: AppleStory.Product,
+        _ product: AppStoreProduct,
         _ quantity: Int64
     ) throws(SimulatorError) -> Notification {
         guard product.period == nil else { throw nonsense("\(product.id) renews") }
@@ -278,7 +292,7 @@ extension AppleStoryteller {
     }
 
     private mutating func refund(
-        _ purchase: AppleStory.Purchase,
+        _ purchase: CustomerStory.Purchase,
         _ percentage: Int64?
     ) throws(SimulatorError) -> Notification {
         let candidates = purchase == .latest ? past.suffix(1) : past.dropLast().suffix(1)
@@ -353,7 +367,7 @@ extension AppleStoryteller {
             "SUMMARY",
             content: .summary(
                 .init(
-                    productId: subscription?.product.id ?? AppleStory.Product.proMonthly.id,
+                    productId: subscription?.product.id ?? AppStoreProduct(.proMonthly).id,
                     requestIdentifier: uuid("mass extension"),
                     storefrontCountryCodes: ["USA", "DEU"],
                     succeededCount: succeeded,
@@ -363,7 +377,7 @@ extension AppleStoryteller {
         )
     }
 
-    private mutating func token(_ stage: AppleStory.TokenStage) -> Notification {
+    private mutating func token(_ stage: AppStoreAct.TokenStage) -> Notification {
         notify(
             "EXTERNAL_PURCHASE_TOKEN",
             stage.rawValue,
@@ -402,8 +416,8 @@ extension AppleStoryteller {
     /// Fills in what a period that begins has.
     private func begin(
         _ transaction: inout Transaction,
-        of product: AppleStory.Product,
-        offer: AppleStory.Offer?,
+        of product: AppStoreProduct,
+        offer: AppStoreOffer?,
         price: Int64,
         reason: String
     ) {

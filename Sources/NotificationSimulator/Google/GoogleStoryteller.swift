@@ -153,7 +153,7 @@ extension GoogleStoryteller {
         case .loseDispute: try refund(.latest, reason: "CHARGEBACK")
         case .test: publish("testNotification", ["version": "1.0"], type: "test")
         case .withdrawDowngrade, .requestRefund, .declineRefund, .reverseRefund, .winDispute, .shareWithFamily,
-            .stopSharing, .transfer:
+            .stopSharing, .transfer, .own:
             throw SimulatorError("Google Play has no \(scene.act.name)", .notOffered(by: .google))
         }
     }

@@ -52,7 +52,7 @@ extension RevenueCatSimulator: StorySimulator {
     ) throws(SimulatorError) -> [SimulatedNotification] {
         let scenes = try Plot.scenes(story, from: start, at: .revenuecat, relaying: store)
         let store = store(of: story)
-        var teller = try RevenueCatStoryteller(story, scenes, of: store, from: start, seed: seed)
+        var teller = try RevenueCatStoryteller(story, scenes, of: store, seed: seed)
         for scene in scenes { try teller.tell(scene) }
         return teller.notifications
     }

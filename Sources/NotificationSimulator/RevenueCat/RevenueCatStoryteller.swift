@@ -46,7 +46,7 @@ struct RevenueCatStoryteller {
     /// RevenueCat reports a little after the moment.
     private static let lag: Int64 = 3000
 
-    init(_ story: CustomerStory, _ scenes: [Plot.Scene], of store: PurchaseStore, from start: Date, seed: String)
+    init(_ story: CustomerStory, _ scenes: [Plot.Scene], of store: PurchaseStore, seed: String)
         throws(SimulatorError)
     {
         self.store = store
@@ -61,7 +61,7 @@ struct RevenueCatStoryteller {
                 names[scene.step] = holding.map { ($0.firstOrder, $0.order) }
             }
         case .appStore:
-            let notifications = try AppleStory.notifications(of: purchases, named: "\(seed)/\(story.id)", from: start)
+            let notifications = try AppleStoryteller.notifications(of: purchases, named: "\(seed)/\(story.id)")
             for (scene, notification) in zip(purchases, notifications) {
                 guard case .data(let data) = notification.content, let info = data.transactionInfo else { continue }
                 names[scene.step] = (info.originalTransactionId, info.transactionId)
@@ -179,7 +179,7 @@ struct RevenueCatStoryteller {
         case .transfer: transfer()
         case .test: emit("TEST", Purchase.sample(time))
         case .subscribePending, .completePayment, .abandonPayment, .cancelCommitment, .endGrace, .raisePrice,
-            .acceptPrice, .requestRefund, .declineRefund, .disputeCharge, .winDispute, .loseDispute:
+            .acceptPrice, .requestRefund, .declineRefund, .disputeCharge, .winDispute, .loseDispute, .own:
             throw SimulatorError("RevenueCat has no \(scene.act.name)", .notOffered(by: .revenuecat))
         }
     }
@@ -289,7 +289,7 @@ extension RevenueCatStoryteller {
     private func product(_ plan: CustomerStory.Plan) -> String {
         switch store {
         case .playStore: "\(plan.product):\(plan.rhythm)"
-        case .appStore: AppleStory.Product(plan).id
+        case .appStore: AppStoreProduct(plan).id
         // Stripe sells months and years of one product.
         case .stripe: "prod_\(plan.product)"
         default: "\(plan.product)_\(plan.rhythm)"
@@ -298,7 +298,7 @@ extension RevenueCatStoryteller {
 
     private func product(_ item: CustomerStory.Item) -> String {
         switch store {
-        case .appStore: AppleStory.Product(item).id
+        case .appStore: AppStoreProduct(item).id
         case .stripe: "prod_\(item.rawValue)"
         default: item.rawValue
         }

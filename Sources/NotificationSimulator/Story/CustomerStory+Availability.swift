@@ -60,12 +60,16 @@ extension CustomerStory.Act {
         case .stopSharing: "end of family sharing"
         case .transfer: "transfer"
         case .test: "test"
+        case .own(let own): own.act.name
         }
     }
 
     /// The reason that a provider lacks, or does not report, this act; nil if it does.
     public func absence(at provider: Provider) -> String? {
         guard let kind = StoryProviders.kind(of: provider) else { return "no simulator plays this provider" }
+        if case .own(let own) = self {
+            return own.provider == provider ? nil : "only \(own.provider.storyTitle) has it"
+        }
         return kind.absence(of: self)
     }
 }

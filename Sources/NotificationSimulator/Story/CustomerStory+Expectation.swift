@@ -58,6 +58,7 @@ extension CustomerStory.Act {
         case .stopSharing: [.revoked]
         case .transfer: [.transferred]
         case .test: [.notice]
+        case .own(let own): own.act.kinds
         }
     }
 }

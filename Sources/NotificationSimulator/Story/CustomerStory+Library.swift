@@ -16,7 +16,7 @@ extension CustomerStory {
         ]
     )
 
-    /// Every story, the whole life first.
+    /// Every story of the acts that all providers may have, the whole life first.
     public static let all: [CustomerStory] =
         [life] + purchases + renewals + trouble + changes + money + oneTime + others
 
@@ -288,6 +288,6 @@ extension CustomerStory {
 }
 
 extension Duration {
-    fileprivate static func days(_ count: Int64) -> Duration { .seconds(count * 86_400) }
-    fileprivate static func hours(_ count: Int64) -> Duration { .seconds(count * 3600) }
+    static func days(_ count: Int64) -> Duration { .seconds(count * 86_400) }
+    static func hours(_ count: Int64) -> Duration { .seconds(count * 3600) }
 }

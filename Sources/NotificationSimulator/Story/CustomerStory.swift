@@ -1,7 +1,8 @@
 /// The life of one customer, as data: a list of steps, each an act and the time that it takes place.
 ///
-/// A story knows no provider. Each simulator plays it in its provider's notifications, or refuses with
-/// ``SimulatorError/Reason/notOffered(by:)`` if its provider has no such act. Times are virtual: they follow from the
+/// A story's acts are those of all providers. Each simulator plays them in its provider's notifications, or refuses with
+/// ``SimulatorError/Reason/notOffered(by:)`` if its provider has no such act. An act that one provider alone has is a
+/// ``ProviderAct``, and its simulator brings it. Times are virtual: they follow from the
 /// start of the story, and no clock is read.
 public struct CustomerStory: Sendable, Hashable {
     /// A stable name, such as `trial-converts`.
@@ -17,9 +18,6 @@ public struct CustomerStory: Sendable, Hashable {
         self.title = title
         self.steps = steps
     }
-
-    /// An act, and when it happens.
-    public typealias Step = StoryStep<Act>
 
     /// An act of the customer, the developer or the provider.
     @nonexhaustive
@@ -98,6 +96,8 @@ public struct CustomerStory: Sendable, Hashable {
         case transfer
         /// The developer asks for a test notification.
         case test
+        /// An act that one provider alone has.
+        case own(OwnAct)
     }
 
     /// A subscription on sale. Every provider sells the same, under names of its own.

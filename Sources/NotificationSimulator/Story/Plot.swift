@@ -208,6 +208,8 @@ struct Plot {
         case .buy(_, let quantity):
             guard (1...1000).contains(quantity) else { throw nonsense("a quantity must be 1 to 1000, not \(quantity)") }
             isItemLatest = true
+        case .own(let own):
+            if let general = own.act.general { try perform(general) }
         default: break
         }
     }

@@ -149,7 +149,7 @@ struct StripeStoryteller {
         case .test: emit("ping", JSONMembers([("object", "ping")]))
         case .renewEarly, .renewAfterCancel, .cancelCommitment, .acceptPrice, .topUp, .requestRefund, .declineRefund,
             .shareWithFamily, .stopSharing,
-            .transfer:
+            .transfer, .own:
             throw SimulatorError("Stripe has no \(scene.act.name)", .notOffered(by: .stripe))
         }
     }

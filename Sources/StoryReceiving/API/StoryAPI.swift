@@ -113,7 +113,7 @@ package struct StoryAPI: Sendable {
         case let apple as AppleSimulator:
             let server = try AppStoreServerSimulator(apple)
             var signed: [AppleSimulator.Notification] = []
-            for story in stories { signed += try server.notifications(story, from: start) }
+            for story in stories { signed += try server.apple.unsignedNotifications(story, from: start) }
             (appStoreServer, lists) = (server, AppleLists(server: server, notifications: signed, lost: unheard))
         case is GoogleSimulator: (appStoreServer, lists) = (nil, GoogleLists())
         case is RevenueCatSimulator: (appStoreServer, lists) = (nil, RevenueCatLists())

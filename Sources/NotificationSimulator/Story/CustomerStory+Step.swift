@@ -1,14 +1,16 @@
-/// Something that happens in a story, and when.
-public struct StoryStep<Act: Sendable & Hashable>: Sendable, Hashable {
-    /// When it happens.
-    public var time: StoryTime
-    /// The act.
-    public var act: Act
+extension CustomerStory {
+    /// Something that happens in a story, and when.
+    public struct Step: Sendable, Hashable {
+        /// When it happens.
+        public var time: StoryTime
+        /// The act.
+        public var act: Act
 
-    /// Something at a time.
-    public init(_ time: StoryTime, _ act: Act) {
-        self.time = time
-        self.act = act
+        /// Something at a time.
+        public init(_ time: StoryTime, _ act: Act) {
+            self.time = time
+            self.act = act
+        }
     }
 }
 
