@@ -56,6 +56,10 @@ struct CaseFileTests {
         arguments: [
             #""like":"pong""#, #""like":"ping","remove":["/nothing"]"#, #""like":"ping","set":{"/a/b":1}"#,
             #""like":"ping","set":{"/x/1":1}"#, #""like":"ping","set":{"/id/x":1}"#, #""like":"ping","remove":[""]"#,
+            #""like":"ping","send":{"by":"nobody"}"#,
+            #""like":"ping","headers":{"Stripe-Signature":"t=1,v1={nothing}"}"#,
+            #""like":"ping","headers":{"Stripe-Signature":"t=1,v1={code[1]}"}"#,
+            #""like":"ping","headers":{"Stripe-Signature":"t=1,v1={code[0:900]}"}"#,
         ]
     )
     func noDelivery(members: String) async {

@@ -16,8 +16,7 @@ package enum VectorFiles {
                     of: provider,
                     AppleCaseSender(),
                     [
-                        "jws": AppleCase.file(try AppleJWSCases.all(AppleVectorWorld())),
-                        "x5c": AppleCase.file(try AppleCertificateCases.all(AppleVectorWorld())),
+                        "x5c": AppleCase.file(try AppleCertificateCases.all(AppleVectorWorld()))
                     ]
                 )
             case .google: try await lines(of: provider, GoogleCaseSender(), ["matrix": GoogleVectors.matrix])

@@ -2,7 +2,7 @@ import NotificationSimulator
 import SignatureCore
 import WireJSON
 
-/// A case whose octets are made by code: arithmetic on signatures, certificates that no authority would issue.
+/// A case whose octets are made by code: certificates that no authority would issue.
 struct AppleCase {
     var id: String
     var body: [UInt8]

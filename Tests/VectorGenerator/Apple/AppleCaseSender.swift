@@ -6,73 +6,29 @@ import WireJSON
 
 /// A JWS of Apple's around a payload, in the body that its kind comes in.
 ///
-/// `send` may have `by`, the name of the signer, `apple` by default; `as`, the member of the body; `around`, the body with
-/// `{jws}` in it; `wrap`: false if nothing is put around the body. Within a body `{"signed":V,"by":N}` is the JWS of an object;
-/// with `over`, its signature covers that object instead.
+/// `Tests/Vectors/README.md` describes the members that `send` may have. Within a body `{"signed":V}` is the JWS of an object, with the same
+/// members beside it.
 struct AppleCaseSender: CaseSender {
-    /// The header of a JWS, and the key; without a key the signature is made up.
-    private struct Signer {
-        var header: [UInt8]
-        var key: SigningKey?
-    }
+    let manners: Set = ["around", "as", "compact", "head", "hmac", "key", "over", "signature", "wrap", "x5c"]
+    private let certificates: AppleCaseCertificates
 
-    private let signers: [String: Signer]
-    /// Certificates in base64, by the words of the configuration.
-    private let certificates: [String: String]
-
-    init() throws {
-        let apple = try AppleSimulator(seed: "vectors").certificates
-        let impostor = try AppleSimulator(seed: "impostor").certificates
-        // Both ends of a validity are included.
-        func tenDays(_ template: inout CertificateTemplate) {
-            template.notBefore = AppleVectorWorld.start
-            template.notAfter = AppleVectorWorld.start + 10 * AppleVectorWorld.day
-        }
-        let root = apple.root
-        let shortLeaf = try AppleCertificates.makeLeaf(
-            under: apple.intermediate,
-            key: apple.leafKey,
-            adjust: tenDays
-        )
-        let shortIntermediate = try AppleCertificates.makeIntermediate(
-            under: root,
-            key: apple.intermediate.key,
-            adjust: tenDays
-        )
-        let underShort = try AppleCertificates.makeLeaf(under: shortIntermediate, key: apple.leafKey)
-        let shortRoot = try AppleCertificates.makeRoot(key: root.key, adjust: tenDays)
-        func signer(_ certificates: [[UInt8]], _ key: SigningKey) -> Signer {
-            Signer(header: JWSIssuer.header(algorithm: "ES256", certificates: certificates), key: key)
-        }
-        signers = [
-            "apple": signer(apple.x5c, apple.leafKey), "impostor": signer(impostor.x5c, impostor.leafKey),
-            "short-leaf": signer([shortLeaf, apple.intermediate.certificate, root.certificate], apple.leafKey),
-            "short-intermediate": signer([underShort, shortIntermediate.certificate, root.certificate], apple.leafKey),
-            "xcode": Signer(header: Array(#"{"alg":"ES256","kid":"Apple_Xcode_Key","typ":"JWT","x5c":["AAAA"]}"#.utf8)),
-            "nobody": Signer(header: Array(#"{"alg":"none"}"#.utf8)),
-        ]
-        certificates = [
-            "root": base64(root.certificate), "root.short": base64(shortRoot.certificate), "leaf": base64(apple.leaf),
-            "intermediate": base64(apple.intermediate.certificate),
-        ]
-    }
+    init() throws { certificates = try AppleCaseCertificates() }
 
     func send(_ delivery: CaseDelivery) throws -> (headers: JSONMembers, body: [UInt8]) {
         var octets = delivery.body.octets
         if case .object(let text) = delivery.body { octets = try signed(text).bytes }
         if !delivery.isBare {
-            let jws = try self.jws(octets, by: delivery.manner("by"))
-            let kind = try delivery.config["kind"].map { try JSONDocument(parsing: $0.bytes).root.string() }
+            let jws = try jws(octets, delivery.manner)
+            let kind = try delivery.config["kind"]?.string()
             let member = try delivery.manner("as") ?? (["notification", nil].contains(kind) ? "signedPayload" : "jws")
-            octets = Array(
-                (try delivery.manner("around") ?? "{\"\(member)\":\"{jws}\"}").replacing("{jws}", with: jws).utf8
-            )
+            let around = delivery.manner["around"] ?? .object(JSONMembers([(member, "{jws}")]))
+            octets = try around.filled { jws[$0] }.octets
         }
         return (JSONMembers([("Content-Type", "application/json")]), octets)
     }
 
-    func word(_ name: String, in text: String, of delivery: CaseDelivery) -> JSONText? {
-        certificates[name].map { .string($0) }
+    func word(_ name: String, in text: String, of delivery: CaseDelivery) throws -> JSONText? {
+        try certificates.word(name)
     }
 
     /// The same, with every `signed` object replaced by its JWS.
@@ -83,26 +39,52 @@ struct AppleCaseSender: CaseSender {
             guard let payload = members["signed"] else {
                 return .object(JSONMembers(try members.map { ($0.name, try signed($0.value)) }))
             }
-            let name = try members["by"].map { try JSONDocument(parsing: $0.bytes).root.string() }
-            let jws = try self.jws(signed(payload).bytes, by: name)
-            guard let other = try members["over"].map({ try self.jws(signed($0).bytes, by: name) }) else {
-                return .string(jws)
+            let manner = JSONMembers(members.filter { $0.name != "signed" }.map { ($0.name, $0.value) })
+            if let other = manner.first(where: { !manners.contains($0.name) }) {
+                throw VectorError("\(other.name): not beside signed")
             }
-            let parts = jws.split(separator: ".").dropLast() + other.split(separator: ".").suffix(1)
-            return .string(parts.joined(separator: "."))
+            return try jws(signed(payload).bytes, manner)["jws"] ?? text
         default: return text
         }
     }
 
-    private func jws(_ payload: [UInt8], by name: String?) throws -> String {
-        guard let signer = signers[name ?? "apple"] else { throw VectorError("\(name ?? ""): no such signer") }
-        if let key = signer.key {
-            return String(
-                decoding: try JWSIssuer.es256(header: signer.header, payload: payload, key: key),
-                as: UTF8.self
-            )
+    // MARK: JWS
+
+    /// The words of the JWS of a payload.
+    private func jws(_ payload: [UInt8], _ manner: JSONMembers) throws -> [String: JSONText] {
+        let x5c = try (manner["x5c"] ?? ["{leaf}", "{intermediate}", "{root}"]).filled(certificates.word)
+        let usual = JSONText.object(JSONMembers([("alg", "ES256"), ("x5c", x5c)]))
+        let header = try (manner["head"] ?? usual).filled { name in
+            try name == "x5c" ? x5c : certificates.word(name)
         }
-        return [signer.header, payload].map { String(decoding: Base64URL.encode($0.span), as: UTF8.self) }
-            .joined(separator: ".") + (name == "xcode" ? ".AQ" : ".AA")
+        let input = Self.input(try header.octets, payload)
+        let covered = try manner["over"].map { Self.input(usual.bytes, try signed($0).bytes) } ?? input
+        let signature = try signature(over: covered, manner)
+        var words = [String: JSONText](jws: [input, Base64URL.encode(signature.span)], named: "jws")
+        if let compact = manner["compact"] { words["jws"] = try compact.filled { [words] in words[$0] } }
+        return words
+    }
+
+    /// The octets that a signature covers.
+    private static func input(_ header: [UInt8], _ payload: [UInt8]) -> [UInt8] {
+        Array([Base64URL.encode(header.span), Base64URL.encode(payload.span)].joined(separator: ".".utf8))
+    }
+
+    private func signature(over input: [UInt8], _ manner: JSONMembers) throws -> [UInt8] {
+        if let text = manner["hmac"] {
+            let encoded = try text.filled(certificates.word).octets
+            let secret = try Base64.decode(encoded.span)
+            return try HMACSHA256(key: secret.span).authenticationCode(over: input.span).bytes
+        }
+        let key = try certificates.key(manner["key"]?.string() ?? "leaf")
+        guard let text = manner["signature"] else { return try key.es256(input) }
+        let octets = try text.filled { name in
+            switch name {
+            case "r": .string(try key.es256(input).prefix(32).hexadecimal)
+            case "s": .string(try key.es256(input).suffix(32).hexadecimal)
+            default: nil
+            }
+        }
+        return try [UInt8](hexadecimal: octets.string())
     }
 }

@@ -30,8 +30,8 @@ struct AppleVectorWorld {
     }
 
     /// The smallest notification there is.
-    func test(at signed: Int64 = signed, _ change: (inout JSONMembers) -> Void = { _ in }) -> JSONMembers {
-        var members = JSONMembers([
+    func test() -> JSONMembers {
+        JSONMembers([
             ("notificationType", "TEST"), ("notificationUUID", "2f1d6c1e-8f0b-4b51-9d0f-6a1f6b0c9d11"),
             (
                 "data",
@@ -41,13 +41,9 @@ struct AppleVectorWorld {
                         ("bundleVersion", "42"), ("environment", "Production"),
                     ])
                 )
-            ), ("version", "2.0"), ("signedDate", .integer(signed)),
+            ), ("version", "2.0"), ("signedDate", .integer(Self.signed)),
         ])
-        change(&members)
-        return members
     }
-
-    func sign(_ payload: JSONMembers) throws -> [UInt8] { try production.jws(payload.bytes) }
 
     static func body(_ jws: [UInt8]) -> [UInt8] { Array("{\"signedPayload\":\"".utf8) + jws + Array("\"}".utf8) }
 
@@ -73,31 +69,9 @@ struct AppleVectorWorld {
         tags: [String],
         note: String? = nil
     ) -> AppleCase {
-        refused(
-            id,
-            body: Self.body(jws),
-            code: code,
-            reason: reason,
-            config: config,
-            tier: tier,
-            tags: tags,
-            note: note
-        )
-    }
-
-    func refused(
-        _ id: String,
-        body: [UInt8],
-        code: DeliveryError.Code,
-        reason: String,
-        config: JSONMembers? = nil,
-        tier: String = "must",
-        tags: [String],
-        note: String? = nil
-    ) -> AppleCase {
         AppleCase(
             id: id,
-            body: body,
+            body: Self.body(jws),
             config: config ?? self.config(),
             code: code.rawValue,
             reason: reason,

@@ -91,7 +91,7 @@ struct CaseFile {
         for item in cases {
             do {
                 lines.append(try await line(item, sender))
-            } catch let error as VectorError {
+            } catch {
                 failures.append("\(item.id): \(error)")
             }
         }
@@ -101,6 +101,9 @@ struct CaseFile {
 
     private func line(_ item: Case, _ sender: any CaseSender) async throws -> String {
         let delivery = item.delivery
+        if let other = delivery.manner.first(where: { !sender.manners.contains($0.name) }) {
+            throw VectorError("send: no member \(other.name) for \(provider.rawValue)")
+        }
         let word = { try sender.word($0, in: $1, of: delivery) }
         let sent = try sender.send(delivery)
         var members: [String: JSONText] = [

@@ -12,14 +12,8 @@ struct CaseDelivery {
     /// How it is sent, in the words of the provider's sender.
     var manner: JSONMembers
 
-    /// A word of the manner.
-    func manner(_ name: String) throws -> String? {
-        switch manner[name] {
-        case nil: nil
-        case .string(let text)?: text
-        case let value?: try JSONDocument(parsing: value.bytes).root.string()
-        }
-    }
+    /// A text of the manner.
+    func manner(_ name: String) throws -> String? { try manner[name]?.string() }
 
     /// True if nothing is put around the body.
     var isBare: Bool {
@@ -34,12 +28,15 @@ struct CaseDelivery {
 
 /// Proves a delivery as the provider does.
 protocol CaseSender {
+    /// The members that `send` may have.
+    var manners: Set<String> { get }
     func send(_ delivery: CaseDelivery) throws -> (headers: JSONMembers, body: [UInt8])
     /// The replacement of `{name}` in a header field, the configuration or a URL; nil if the sender has no such word.
     func word(_ name: String, in text: String, of delivery: CaseDelivery) throws -> JSONText?
 }
 
 extension CaseSender {
+    var manners: Set<String> { [] }
     func word(_ name: String, in text: String, of delivery: CaseDelivery) -> JSONText? { nil }
 }
 

@@ -133,36 +133,4 @@ extension JSONText {
         default: self
         }
     }
-
-    /// The same with each `{word}` in its texts replaced, where there is such a word. A text that is a word alone may become
-    /// any value.
-    ///
-    /// - Parameter word: what stands for a word in a text.
-    func filled(_ word: (_ name: String, _ text: String) throws -> JSONText?) throws -> JSONText {
-        switch self {
-        case .object(let members): return .object(JSONMembers(try members.map { ($0.name, try $0.value.filled(word)) }))
-        case .array(let elements): return .array(try elements.map { try $0.filled(word) })
-        case .raw(let raw) where raw.first == "\"" && raw.contains("{"):
-            return try Self.filled(try JSONDocument(parsing: Array(raw.utf8)).root.string(), word) ?? self
-        case .string(let text): return try Self.filled(text, word) ?? self
-        default: return self
-        }
-    }
-
-    private static func filled(_ text: String, _ word: (String, String) throws -> JSONText?) throws -> JSONText? {
-        var result = ""
-        var rest = text[...]
-        var isFilled = false
-        while let start = rest.firstIndex(of: "{"), let end = rest[start...].firstIndex(of: "}") {
-            let name = rest[rest.index(after: start)..<end]
-            result += rest[..<start]
-            switch try word(String(name), text) {
-            case .string(let value)?: (result, isFilled) = (result + value, true)
-            case let value? where name.count + 2 == text.count: return value
-            default: result += rest[start...end]
-            }
-            rest = rest[rest.index(after: end)...]
-        }
-        return isFilled ? .string(result + rest) : nil
-    }
 }

@@ -15,10 +15,11 @@ struct GoogleCaseSender: CaseSender {
     ]
     private static let subscription = "projects/example/subscriptions/play-rtdn"
 
+    let manners: Set = ["claims", "head", "key", "wrap"]
     private let keys: [String: SigningKey]
     private let keySet: JSONText
-    /// The token of most deliveries.
-    private let token: [String]
+    /// The words of the token of most deliveries.
+    private let token: [String: JSONText]
 
     init() throws {
         let seed = Seed("google play test vectors")
@@ -35,8 +36,9 @@ struct GoogleCaseSender: CaseSender {
     }
 
     func send(_ delivery: CaseDelivery) throws -> (headers: JSONMembers, body: [UInt8]) {
+        let token = try token(of: delivery)
         let headers = JSONMembers([
-            ("Authorization", .string("Bearer \(try token(of: delivery).joined(separator: "."))")),
+            ("Authorization", try JSONText.string("Bearer {token}").filled { token[$0] }),
             ("Content-Type", "application/json"),
         ])
         let octets = delivery.body.octets
@@ -47,20 +49,16 @@ struct GoogleCaseSender: CaseSender {
     func word(_ name: String, in text: String, of delivery: CaseDelivery) throws -> JSONText? {
         switch name {
         case "jwks": return keySet
-        case "token": return .string(try token(of: delivery).joined(separator: "."))
-        case "token.header": return .string(try token(of: delivery)[0])
-        case "token.claims": return .string(try token(of: delivery)[1])
-        case "token.signature": return .string(try token(of: delivery)[2])
         case "purchase": return .string(GoogleVectors.token)
         case "old": return .string(GoogleVectors.oldToken)
         case "older": return .string(GoogleVectors.olderToken)
-        default: return nil
+        default: return try name.hasPrefix("token") ? token(of: delivery)[name] : nil
         }
     }
 
     // MARK: Tokens
 
-    private func token(of delivery: CaseDelivery) throws -> [String] {
+    private func token(of delivery: CaseDelivery) throws -> [String: JSONText] {
         let isUsual = ["claims", "head", "key"].allSatisfy { delivery.manner[$0] == nil }
         return try isUsual ? token : Self.token(delivery.manner, by: delivery.manner("key") ?? "ours", keys)
     }
@@ -69,7 +67,7 @@ struct GoogleCaseSender: CaseSender {
         _ manner: JSONMembers,
         by key: String = "ours",
         _ keys: [String: SigningKey]
-    ) throws -> [String] {
+    ) throws -> [String: JSONText] {
         guard let signing = keys[key] else { throw VectorError("\(key): no such key") }
         let now = GoogleVectors.noon / 1000
         var claims = JSONMembers([
@@ -89,7 +87,7 @@ struct GoogleCaseSender: CaseSender {
             payload: JSONText.object(claims).sorted.bytes,
             key: signing
         )
-        return String(decoding: token, as: UTF8.self).split(separator: ".").map(String.init)
+        return [String: JSONText](jws: [token], named: "token")
     }
 
     private static func publicKey(_ key: SigningKey?, named name: String) throws -> JSONText {
