@@ -1,64 +1,11 @@
 import Foundation
 import LifecycleJournal
 import NormalizerTesting
-import PostgresJournal
-import SQLiteJournal
 import Stripe
 import Synchronization
 import Testing
 
 @testable import Normalizer
-
-/// The storages that this machine can test.
-enum TestedStorage: String, CaseIterable, Sendable {
-    case memory, sqlite, postgres
-
-    static let available = allCases.filter { $0 != .postgres || PostgresServer.isInstalled }
-
-    /// Two connections to one empty database.
-    func open(in folder: TemporaryFolder) async throws -> [any JournalStorage] {
-        switch self {
-        case .memory:
-            let storage = MemoryJournal()
-            return [storage, storage]
-        case .sqlite:
-            let path = folder.path("\(UUID()).sqlite")
-            return [
-                try await SQLiteJournalStorage(path: path, busyTimeout: .seconds(120)),
-                try await SQLiteJournalStorage(path: path, busyTimeout: .seconds(120)),
-            ]
-        case .postgres:
-            let configuration = PostgresJournalStorage.Configuration(
-                url: SecretBytes(try await PostgresServer.shared().database())
-            )
-            return [try await PostgresJournalStorage(configuration), try await PostgresJournalStorage(configuration)]
-        }
-    }
-}
-
-/// A provider that answers what a test says, and remembers what it was asked.
-final class Answerer: LineageQuestions {
-    let provider: Provider
-    let pace: Duration = .zero
-    private let state: Mutex<(asked: [LineageQuestion], answer: Result<LineageAnswer, DeliveryError>)>
-
-    init(_ provider: Provider = .apple, _ answer: Result<LineageAnswer, DeliveryError> = .success(.unknown)) {
-        self.provider = provider
-        state = Mutex(([], answer))
-    }
-
-    var asked: [LineageQuestion] { state.withLock { $0.asked } }
-
-    func answer(_ answer: Result<LineageAnswer, DeliveryError>) { state.withLock { $0.answer = answer } }
-
-    func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
-        let answer = state.withLock { state in
-            state.asked.append(question)
-            return state.answer
-        }
-        return try answer.get()
-    }
-}
 
 /// An observer of questions that are given up.
 private struct Watching: JournalObserver {
