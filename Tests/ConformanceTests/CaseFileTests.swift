@@ -1,6 +1,7 @@
 import ConformanceVectors
 import Testing
 @testable import VectorGenerator
+import WireJSON
 
 /// The reader of `Tests/Vectors`: a wrong expectation writes no line.
 @Suite("Cases as data")
@@ -64,6 +65,21 @@ struct CaseFileTests {
     )
     func noDelivery(members: String) async {
         await #expect(throws: VectorError.self) { try await lines(#"{"events":[{"kind":"notice"}]}"#, case: members) }
+    }
+
+    @Test(
+        "a certificate that cannot be made is refused",
+        arguments: [
+            #"{"other":{}}"#, #"{"leaf":{"extension":[]}}"#, #"{"leaf":{"under":"nobody"}}"#,
+            #"{"leaf":{"key":"nobody"}}"#, #"{"leaf":{"key":{"algorithm":"p521","label":"a"}}}"#,
+            #"{"leaf":{"digest":"MD5"}}"#, #"{"leaf":{"keyUsage":["everything"]}}"#,
+            #"{"leaf":{"serialNumber":-1}}"#, #"{"leaf":{"basicConstraints":{"pathLen":256}}}"#,
+            #"{"leaf":{"der":"3"}}"#, #"{"leaf":{"der":"{nobody.hex}"}}"#,
+        ]
+    )
+    func noCertificate(certificates: String) throws {
+        let described = try JSONDocument(parsing: Array(certificates.utf8)).root
+        #expect(throws: (any Error).self) { try AppleCaseCertificates().adding(CaseValues().text(described)) }
     }
 
     @Test(

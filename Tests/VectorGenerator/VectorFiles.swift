@@ -11,14 +11,7 @@ package enum VectorFiles {
     package static func all(of provider: Provider) async throws -> [(path: String, lines: [String])] {
         let files: [(path: String, lines: [String])] =
             switch provider {
-            case .apple:
-                try await lines(
-                    of: provider,
-                    AppleCaseSender(),
-                    [
-                        "x5c": AppleCase.file(try AppleCertificateCases.all(AppleVectorWorld()))
-                    ]
-                )
+            case .apple: try await lines(of: provider, AppleCaseSender())
             case .google: try await lines(of: provider, GoogleCaseSender(), ["matrix": GoogleVectors.matrix])
             case .revenuecat: try await lines(of: provider, RevenueCatCaseSender())
             case .stripe: try await lines(of: provider, StripeCaseSender())

@@ -4,51 +4,40 @@ import SignatureCore
 import SignatureIssuing
 import WireJSON
 
-/// The certificates that a case can name, with their keys: the genuine chain, and a forged one with the same names.
+/// The certificates that a case can name, with their keys: the genuine chain, a forged one with the same names, and those that
+/// the case describes.
 struct AppleCaseCertificates {
+    static let seed = Seed("vectors")
+
     private var named: [String: CertificateAuthority] = [:]
 
     init() throws {
-        for (prefix, seed) in [("", "vectors"), ("impostor.", "impostor")] {
-            let genuine = try AppleSimulator(seed: seed).certificates
-            named["\(prefix)root"] = genuine.root
-            named["\(prefix)intermediate"] = genuine.intermediate
+        for (prefix, seed) in [("", Self.seed), ("impostor.", Seed("impostor"))] {
+            let certificates = try AppleCertificates(seed: seed)
+            named["\(prefix)root"] = certificates.root
+            named["\(prefix)intermediate"] = certificates.intermediate
             named["\(prefix)leaf"] = CertificateAuthority(
                 name: AppleCertificates.leafName,
-                key: genuine.leafKey,
-                certificate: genuine.leaf
+                key: certificates.leafKey,
+                certificate: certificates.leaf
             )
         }
-        try addShort()
     }
 
-    private mutating func addShort() throws {
-        // Both ends of a validity are included.
-        func tenDays(_ template: inout CertificateTemplate) {
-            template.notBefore = AppleVectorWorld.start
-            template.notAfter = AppleVectorWorld.start + 10 * AppleVectorWorld.day
+    /// These and the described ones. Each may be made of those before it, and take the name of another.
+    func adding(_ descriptions: JSONText?) throws -> Self {
+        guard let descriptions else { return self }
+        var all = self
+        for (name, description) in try Optional(JSONDocument(parsing: descriptions.bytes).root).pairs {
+            all.named[name] = try DescribedCertificate(description).certificate(named: name, among: all)
         }
-        let (root, intermediate, leaf) = try (certificate("root"), certificate("intermediate"), certificate("leaf"))
-        named["root.short"] = try AppleCertificates.makeRoot(key: root.key, adjust: tenDays)
-        named["intermediate.short"] = try AppleCertificates.makeIntermediate(
-            under: root,
-            key: intermediate.key,
-            adjust: tenDays
-        )
-        named["leaf.short"] = CertificateAuthority(
-            name: leaf.name,
-            key: leaf.key,
-            certificate: try AppleCertificates.makeLeaf(under: intermediate, key: leaf.key, adjust: tenDays)
-        )
+        return all
     }
 
-    private func certificate(_ name: String) throws -> CertificateAuthority {
+    func certificate(_ name: String) throws -> CertificateAuthority {
         guard let certificate = named[name] else { throw VectorError("\(name): no such certificate") }
         return certificate
     }
-
-    /// The key of a certificate.
-    func key(_ name: String) throws -> SigningKey { try certificate(name).key }
 
     /// A certificate in base64, by its name; with a further word behind the name, another encoding of it or of its key.
     func word(_ name: String) throws -> JSONText? {
@@ -56,10 +45,13 @@ struct AppleCaseCertificates {
         guard let dot = name.lastIndex(of: "."), let owner = named[String(name[..<dot])] else { return nil }
         switch name[dot...] {
         case ".base64url": return .string(String(decoding: Base64URL.encode(owner.certificate.span), as: UTF8.self))
+        case ".hex": return .string(owner.certificate.hexadecimal)
         case ".point": return .string(base64(try owner.key.uncompressedPoint()))
         case ".spki": return .string(base64(try owner.key.publicKeyInfo()))
         case ".pem": return .string(base64(try owner.key.publicPEM()))
         default: return nil
         }
     }
+
+    private func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes.span), as: UTF8.self) }
 }

@@ -6,19 +6,21 @@ import WireJSON
 
 /// A JWS of Apple's around a payload, in the body that its kind comes in.
 ///
-/// `Tests/Vectors/README.md` describes the members that `send` may have. Within a body `{"signed":V}` is the JWS of an object, with the same
-/// members beside it.
+/// `Tests/Vectors/README.md` describes the members that `send` may have.
 struct AppleCaseSender: CaseSender {
-    let manners: Set = ["around", "as", "compact", "head", "hmac", "key", "over", "signature", "wrap", "x5c"]
+    let manners: Set = [
+        "around", "as", "certificates", "compact", "head", "hmac", "key", "over", "signature", "wrap", "x5c",
+    ]
     private let certificates: AppleCaseCertificates
 
     init() throws { certificates = try AppleCaseCertificates() }
 
     func send(_ delivery: CaseDelivery) throws -> (headers: JSONMembers, body: [UInt8]) {
+        let signer = AppleCaseSigner(certificates: try certificates(of: delivery))
         var octets = delivery.body.octets
-        if case .object(let text) = delivery.body { octets = try signed(text).bytes }
+        if case .object(let text) = delivery.body { octets = try signer.signed(text).bytes }
         if !delivery.isBare {
-            let jws = try jws(octets, delivery.manner)
+            let jws = try signer.jws(octets, delivery.manner)
             let kind = try delivery.config["kind"]?.string()
             let member = try delivery.manner("as") ?? (["notification", nil].contains(kind) ? "signedPayload" : "jws")
             let around = delivery.manner["around"] ?? .object(JSONMembers([(member, "{jws}")]))
@@ -28,11 +30,20 @@ struct AppleCaseSender: CaseSender {
     }
 
     func word(_ name: String, in text: String, of delivery: CaseDelivery) throws -> JSONText? {
-        try certificates.word(name)
+        try certificates(of: delivery).word(name)
     }
 
+    private func certificates(of delivery: CaseDelivery) throws -> AppleCaseCertificates {
+        try certificates.adding(delivery.manner["certificates"])
+    }
+}
+
+/// Makes JWS as `send` says. Within a body `{"signed":V}` is the JWS of an object, with the same members beside it.
+private struct AppleCaseSigner {
+    let certificates: AppleCaseCertificates
+
     /// The same, with every `signed` object replaced by its JWS.
-    private func signed(_ text: JSONText) throws -> JSONText {
+    func signed(_ text: JSONText) throws -> JSONText {
         switch text {
         case .array(let elements): return .array(try elements.map(signed))
         case .object(let members):
@@ -40,7 +51,8 @@ struct AppleCaseSender: CaseSender {
                 return .object(JSONMembers(try members.map { ($0.name, try signed($0.value)) }))
             }
             let manner = JSONMembers(members.filter { $0.name != "signed" }.map { ($0.name, $0.value) })
-            if let other = manner.first(where: { !manners.contains($0.name) }) {
+            let known: Set = ["compact", "head", "hmac", "key", "over", "signature", "x5c"]
+            if let other = manner.first(where: { !known.contains($0.name) }) {
                 throw VectorError("\(other.name): not beside signed")
             }
             return try jws(signed(payload).bytes, manner)["jws"] ?? text
@@ -48,10 +60,8 @@ struct AppleCaseSender: CaseSender {
         }
     }
 
-    // MARK: JWS
-
     /// The words of the JWS of a payload.
-    private func jws(_ payload: [UInt8], _ manner: JSONMembers) throws -> [String: JSONText] {
+    func jws(_ payload: [UInt8], _ manner: JSONMembers) throws -> [String: JSONText] {
         let x5c = try (manner["x5c"] ?? ["{leaf}", "{intermediate}", "{root}"]).filled(certificates.word)
         let usual = JSONText.object(JSONMembers([("alg", "ES256"), ("x5c", x5c)]))
         let header = try (manner["head"] ?? usual).filled { name in
@@ -76,7 +86,7 @@ struct AppleCaseSender: CaseSender {
             let secret = try Base64.decode(encoded.span)
             return try HMACSHA256(key: secret.span).authenticationCode(over: input.span).bytes
         }
-        let key = try certificates.key(manner["key"]?.string() ?? "leaf")
+        let key = try certificates.certificate(manner["key"]?.string() ?? "leaf").key
         guard let text = manner["signature"] else { return try key.es256(input) }
         let octets = try text.filled { name in
             switch name {
