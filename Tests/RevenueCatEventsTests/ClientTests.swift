@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTransport
 import NotificationSimulator
 import Normalizer
@@ -6,14 +5,6 @@ import NormalizerTesting
 import RevenueCatEvents
 import Testing
 import WireJSON
-
-private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
-
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let t2: Int64 = 1_772_323_200_000
-private let hour: Int64 = 3_600_000
-private let day: Int64 = 86_400_000
 
 @Suite("RevenueCat's REST API")
 struct ClientTests {

@@ -5,10 +5,6 @@ import RevenueCatEvents
 import Testing
 import WireJSON
 
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let t2: Int64 = 1_772_323_200_000
-private let day: Int64 = 86_400_000
 private let half = t0 + (t1 - t0) / 2
 
 /// Plans of 10.00 with 200 credits and of 20.00 with 500, and what webhooks do to them.

@@ -8,10 +8,6 @@ import Testing
 @testable import Normalizer
 import WireJSON
 
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let t2: Int64 = 1_772_323_200_000
-
 @Suite("Purchases that RevenueCat is asked about")
 struct CustomerQuestionTests {
     static let askedAt = Date(millisecondsSince1970: t1 + 7_200_000)

@@ -1,17 +1,8 @@
-import FoundationEssentials
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
 import WireJSON
-
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let t2: Int64 = 1_772_323_200_000
-private let hour: Int64 = 3_600_000
-private let day: Int64 = 86_400_000
-
-private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
 /// Several webhooks about one failed charge, and about one refund.
 @Suite("Failed charges, and ends that one webhook leaves out")

@@ -8,9 +8,6 @@ import WireJSON
 @Suite("Stores that keep the transaction")
 struct KeptTransactionTests {
     typealias Period = RevenueCatSimulator.Period
-    static let t0: Int64 = 1_767_225_600_000
-    static let t1: Int64 = 1_769_904_000_000
-    static let day: Int64 = 86_400_000
 
     @Test("the refund of another period is another refund", arguments: ["STRIPE", "AMAZON", "PADDLE"])
     func refundedTwice(store: String) throws {
@@ -18,7 +15,7 @@ struct KeptTransactionTests {
             "store": .string(store), "original_transaction_id": "S1",
         ]
         func refund(_ start: Int64) -> RevenueCatSimulator.Event {
-            let at = start + 10 * Self.day
+            let at = start + 10 * day
             return CreditTests.event(
                 "CANCELLATION",
                 at: at + 5000,
@@ -28,17 +25,17 @@ struct KeptTransactionTests {
             )
             .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
         }
-        let first = Period(Self.t0, to: Self.t1, "S1")
-        let second = Period(Self.t1, to: Self.t1 + 28 * Self.day, "S1")
+        let first = Period(t0, to: t1, "S1")
+        let second = Period(t1, to: t1 + 28 * day, "S1")
         let host = RefundTests.Host(
             try CreditTests.events([
-                CreditTests.event("INITIAL_PURCHASE", at: Self.t0 + 5000, first, product: "basic_m", changing: fields)
+                CreditTests.event("INITIAL_PURCHASE", at: t0 + 5000, first, product: "basic_m", changing: fields)
                     .priced("10.00"),
-                refund(Self.t0), refund(Self.t0),
-                CreditTests.event("RENEWAL", at: Self.t1 + 5000, second, product: "basic_m", changing: fields).priced(
+                refund(t0), refund(t0),
+                CreditTests.event("RENEWAL", at: t1 + 5000, second, product: "basic_m", changing: fields).priced(
                     "10.00"
                 ),
-                refund(Self.t1), refund(Self.t1),
+                refund(t1), refund(t1),
             ]),
             CreditTests.policy
         )
@@ -51,8 +48,8 @@ struct KeptTransactionTests {
         let fields: KeyValuePairs<String, JSONText?> = [
             "store": .string(store), "original_transaction_id": "S1",
         ]
-        let first = Period(Self.t0, to: Self.t1, "S1")
-        let second = Period(Self.t1 + Self.day, to: Self.t1 + 29 * Self.day, "S1")
+        let first = Period(t0, to: t1, "S1")
+        let second = Period(t1 + day, to: t1 + 29 * day, "S1")
         func expired(_ period: Period) -> RevenueCatSimulator.Event {
             CreditTests.event("EXPIRATION", at: period.end + 1000, period, product: "basic_m", changing: fields)
                 .with(["expiration_reason": "UNSUBSCRIBE"])
@@ -85,10 +82,10 @@ struct KeptTransactionTests {
         let fields: KeyValuePairs<String, JSONText?> = [
             "store": .string(store), "original_transaction_id": "S1",
         ]
-        let first = Period(Self.t0, to: Self.t1, "S1")
-        let changed = Self.t0 + 15 * Self.day
-        let second = Period(changed, to: changed + 31 * Self.day, "S1")
-        let at = changed + 5 * Self.day
+        let first = Period(t0, to: t1, "S1")
+        let changed = t0 + 15 * day
+        let second = Period(changed, to: changed + 31 * day, "S1")
+        let at = changed + 5 * day
         let basic = CreditTests.event(
             "INITIAL_PURCHASE",
             at: first.start + 5000,
@@ -112,9 +109,9 @@ struct KeptTransactionTests {
             return host.ledger.states[0].access(at: Date(timeIntervalSince1970: Double(time) / 1000)).isGranted
         }
         for order in [[basic, pro, refund], [refund, pro, basic], [pro, refund, basic]] {
-            #expect(try isGranted(order, at: at - Self.day))
-            #expect(try !isGranted(order, at: at + Self.day))
-            #expect(try !isGranted(order, at: second.start + 30 * Self.day))
+            #expect(try isGranted(order, at: at - day))
+            #expect(try !isGranted(order, at: at + day))
+            #expect(try !isGranted(order, at: second.start + 30 * day))
         }
     }
 
@@ -156,8 +153,8 @@ struct KeptTransactionTests {
         onPlay("EXPIRATION", at: months[month].end + 1000, months[month], with: ["expiration_reason": .string(reason)])
     }
 
-    private func isGranted(_ host: RefundTests.Host, on day: Int64) -> Bool {
-        host.ledger.states[0].access(at: Date(timeIntervalSince1970: Double(Self.t0 + day * Self.day) / 1000)).isGranted
+    private func isGranted(_ host: RefundTests.Host, on number: Int64) -> Bool {
+        host.ledger.states[0].access(at: date(t0 + number * day)).isGranted
     }
 
     @Test("on Play two refunds under the name of one order are two, in every order")
@@ -169,7 +166,7 @@ struct KeptTransactionTests {
             #expect(host.count(.refunded) == 2)
             #expect(host.ledger.states[0].refunds.count == 2)
             let days: [(Int64, Bool)] = [(1, true), (9, true), (12, false), (30, false), (32, true), (43, false)]
-            for (day, expected) in days { #expect(isGranted(host, on: day) == expected, "day \(day)") }
+            for (number, expected) in days { #expect(isGranted(host, on: number) == expected, "day \(number)") }
             #expect(host.balance == 0)
         }
     }
@@ -185,7 +182,7 @@ struct KeptTransactionTests {
         let host = RefundTests.Host(events + events, CreditTests.policy)
         #expect(host.count(.paused) == 2)
         #expect(host.count(.expired) == 1)
-        let back = Period(Self.months[2].end + Self.day, to: Self.months[2].end + 31 * Self.day, "GPA.1")
+        let back = Period(Self.months[2].end + day, to: Self.months[2].end + 31 * day, "GPA.1")
         let again = try CreditTests.events([
             Self.begun(0), Self.ended(0, by: "UNSUBSCRIBE"),
             Self.onPlay("RENEWAL", at: back.start + 5000, back).priced("10.00"),
@@ -200,7 +197,7 @@ struct KeptTransactionTests {
     )
     func namedByOrder(names: [String]) throws {
         let fields: KeyValuePairs<String, JSONText?> = ["store": "PLAY_STORE", "original_transaction_id": "GPA.1"]
-        let starts = [Self.t0, Self.t1, Self.t1 + 28 * Self.day, Self.t1 + 59 * Self.day]
+        let starts = [t0, t1, t1 + 28 * day, t1 + 59 * day]
         var months: [RevenueCatSimulator.Event] = []
         for (index, name) in (["GPA.1"] + names).enumerated() {
             let period = Period(starts[index], to: starts[index + 1], name)
@@ -211,11 +208,11 @@ struct KeptTransactionTests {
                 )
             )
         }
-        let at = Self.t1 + 10 * Self.day
+        let at = t1 + 10 * day
         let refund = CreditTests.event(
             "CANCELLATION",
             at: at + 5000,
-            Period(Self.t1, to: at, "GPA.1"),
+            Period(t1, to: at, "GPA.1"),
             product: "basic_m",
             changing: fields
         )
@@ -227,9 +224,8 @@ struct KeptTransactionTests {
             let state = host.ledger.states[0]
             #expect(state.contradictions == [])
             let days: [(Int64, Bool)] = [(1, true), (32, true), (40, true), (42, false), (58, false), (60, true)]
-            for (day, isGranted) in days {
-                let time = Date(timeIntervalSince1970: Double(Self.t0 + day * Self.day) / 1000)
-                #expect(state.access(at: time).isGranted == isGranted, "day \(day)")
+            for (number, isGranted) in days {
+                #expect(state.access(at: date(t0 + number * day)).isGranted == isGranted, "day \(number)")
             }
             #expect(host.balance == 200)
         }

@@ -8,19 +8,16 @@ import WireJSON
 @Suite("Reported seconds late, and by stores that keep the transaction")
 struct LateTellingTests {
     typealias Period = RevenueCatSimulator.Period
-    static let t0: Int64 = 1_767_225_600_000
-    static let t1: Int64 = 1_769_904_000_000
-    static let day: Int64 = 86_400_000
 
     @Test("an upgrade on Play does not pay half, however late in the period it comes")
     func play() throws {
         let play: KeyValuePairs<String, JSONText?> = ["store": "PLAY_STORE", "original_transaction_id": "GPA.1"]
         let other: KeyValuePairs<String, JSONText?> = ["store": "PLAY_STORE", "original_transaction_id": "GPA.2"]
-        let at = Self.t0 + 29 * Self.day
+        let at = t0 + 29 * day
         let basic = CreditTests.event(
             "INITIAL_PURCHASE",
-            at: Self.t0 + 5000,
-            Period(Self.t0, to: Self.t1, "GPA.1"),
+            at: t0 + 5000,
+            Period(t0, to: t1, "GPA.1"),
             product: "sub:basic",
             changing: play
         )
@@ -28,7 +25,7 @@ struct LateTellingTests {
         let pro = CreditTests.event(
             "INITIAL_PURCHASE",
             at: at + 5000,
-            Period(at, to: at + 31 * Self.day, "GPA.2"),
+            Period(at, to: at + 31 * day, "GPA.2"),
             product: "sub:pro",
             changing: other
         ).priced("20.00")
@@ -43,22 +40,22 @@ struct LateTellingTests {
 
     @Test("a purchase after a refund pays out in full")
     func afterRefund() throws {
-        let basic = CreditTests.event("INITIAL_PURCHASE", at: Self.t0 + 5000, .first, product: "basic_m").priced(
+        let basic = CreditTests.event("INITIAL_PURCHASE", at: t0 + 5000, .first, product: "basic_m").priced(
             "10.00"
         )
-        let refunded = Self.t0 + 10 * Self.day
+        let refunded = t0 + 10 * day
         let refund = CreditTests.event(
             "CANCELLATION",
             at: refunded + 5000,
-            Period(Self.t0, to: refunded, "O1"),
+            Period(t0, to: refunded, "O1"),
             product: "basic_m",
             changing: ["cancel_reason": "CUSTOMER_SUPPORT"]
         ).priced("-10.00")
-        let again = Self.t0 + 13 * Self.day
+        let again = t0 + 13 * day
         let pro = CreditTests.event(
             "RENEWAL",
             at: again + 5000,
-            Period(again, to: again + 31 * Self.day, "O1-2"),
+            Period(again, to: again + 31 * day, "O1-2"),
             product: "pro_m"
         ).priced("20.00")
         let host = RefundTests.Host(try CreditTests.events([basic, refund, pro]), CreditTests.policy)
@@ -68,26 +65,26 @@ struct LateTellingTests {
     @Test("Amazon keeps the transaction: a refund of the second period ends its access")
     func amazon() throws {
         let amazon: KeyValuePairs<String, JSONText?> = ["store": "AMAZON", "original_transaction_id": "A1"]
-        let t2 = Self.t1 + 28 * Self.day
+        let t2 = t1 + 28 * day
         let first = CreditTests.event(
             "INITIAL_PURCHASE",
-            at: Self.t0 + 5000,
-            Period(Self.t0, to: Self.t1, "A1"),
+            at: t0 + 5000,
+            Period(t0, to: t1, "A1"),
             product: "basic_m",
             changing: amazon
         )
         let second = CreditTests.event(
             "RENEWAL",
-            at: Self.t1 + 5000,
-            Period(Self.t1, to: t2, "A1"),
+            at: t1 + 5000,
+            Period(t1, to: t2, "A1"),
             product: "basic_m",
             changing: amazon
         )
-        let at = Self.t1 + 10 * Self.day
+        let at = t1 + 10 * day
         let refund = CreditTests.event(
             "CANCELLATION",
             at: at,
-            Period(Self.t1, to: at, "A1"),
+            Period(t1, to: at, "A1"),
             product: "basic_m",
             changing: amazon
         )
@@ -95,12 +92,12 @@ struct LateTellingTests {
         let expired = CreditTests.event(
             "EXPIRATION",
             at: at,
-            Period(Self.t1, to: at, "A1"),
+            Period(t1, to: at, "A1"),
             product: "basic_m",
             changing: amazon
         )
         .with(["expiration_reason": "CUSTOMER_SUPPORT"])
-        let later = Date(timeIntervalSince1970: Double(at + Self.day) / 1000)
+        let later = Date(timeIntervalSince1970: Double(at + day) / 1000)
         for losses in [[refund], [expired], [refund, expired]] {
             let host = RefundTests.Host(try CreditTests.events([first, second] + losses), CreditTests.policy)
             #expect(!host.ledger.states[0].access(at: later).isGranted)

@@ -4,9 +4,6 @@ import Normalizer
 import Testing
 import WireJSON
 
-private let t0: Int64 = 1_767_225_600_000
-private let day: Int64 = 86_400_000
-
 @Suite("A webhook that never comes")
 struct LostWebhookTests {
     let traps = TrapTests()
@@ -53,9 +50,6 @@ struct LostWebhookTests {
     }
 
     // MARK: Periods that a later webhook names
-
-    private static let t1 = t0 + 31 * day
-    private static let t2 = t1 + 28 * day
 
     /// A monthly subscription of 200 credits in one store, which names its renewals in its own way.
     private struct Subscription {
@@ -129,31 +123,31 @@ struct LostWebhookTests {
     @Test("a lost renewal counts if a later webhook names its period")
     func renewalLost() throws {
         for sold in Subscription.all {
-            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: Self.t1)
+            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1)
             let naming = try [
-                sold.event("CANCELLATION", at: Self.t1 + 5 * day, from: Self.t1, to: Self.t2, because: "UNSUBSCRIBE"),
-                sold.event("UNCANCELLATION", at: Self.t1 + 6 * day, from: Self.t1, to: Self.t2),
+                sold.event("CANCELLATION", at: t1 + 5 * day, from: t1, to: t2, because: "UNSUBSCRIBE"),
+                sold.event("UNCANCELLATION", at: t1 + 6 * day, from: t1, to: t2),
                 sold.event(
                     "CANCELLATION",
-                    at: Self.t1 + 7 * day,
-                    from: Self.t1,
-                    to: Self.t2,
+                    at: t1 + 7 * day,
+                    from: t1,
+                    to: t2,
                     because: "PRICE_INCREASE"
                 ),
             ]
             let end = try sold.event(
                 "EXPIRATION",
-                at: Self.t2 + 40_000,
-                from: Self.t1,
-                to: Self.t2,
+                at: t2 + 40_000,
+                from: t1,
+                to: t2,
                 because: "UNSUBSCRIBE"
             )
-            let renewal = try sold.event("RENEWAL", at: Self.t1 + 5000, from: Self.t1, to: Self.t2)
-            let refunded = Self.t1 + 8 * day
+            let renewal = try sold.event("RENEWAL", at: t1 + 5000, from: t1, to: t2)
+            let refunded = t1 + 8 * day
             let refund = try sold.event(
                 "CANCELLATION",
                 at: refunded + 5000,
-                from: Self.t1,
+                from: t1,
                 to: refunded,
                 because: "CUSTOMER_SUPPORT"
             )
@@ -177,12 +171,12 @@ struct LostWebhookTests {
 
     @Test("a lost extension counts if a later webhook names its end")
     func extensionLost() throws {
-        let end = Self.t1 + 10 * day
+        let end = t1 + 10 * day
         for sold in Subscription.all {
-            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: Self.t1)
+            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1)
             let naming = try [
                 sold.event("CANCELLATION", at: t0 + 20 * day, from: t0, to: end, because: "UNSUBSCRIBE"),
-                sold.event("UNCANCELLATION", at: Self.t1 + 6 * day, from: t0, to: end),
+                sold.event("UNCANCELLATION", at: t1 + 6 * day, from: t0, to: end),
             ]
             let extended = try sold.event("SUBSCRIPTION_EXTENDED", at: t0 + 15 * day, from: t0, to: end)
             let expired = try sold.event("EXPIRATION", at: end + 40_000, from: t0, to: end, because: "UNSUBSCRIBE")
@@ -202,25 +196,25 @@ struct LostWebhookTests {
 
     @Test("grace that a webhook names is no payment, and access ends with a refund, whatever else is lost")
     func graceNamed() throws {
-        let grace = Self.t1 + 16 * day
-        let (failed, refunded) = (Self.t1 + 32_000, Self.t1 + 8 * day)
+        let grace = t1 + 16 * day
+        let (failed, refunded) = (t1 + 32_000, t1 + 8 * day)
         // Amazon has no grace.
         for sold in Subscription.all where sold.store != "AMAZON" {
-            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: Self.t1)
+            let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1)
             let issue = try sold.event("BILLING_ISSUE", at: failed, from: t0, to: grace)
             let canceled = try sold.event("CANCELLATION", at: failed, from: t0, to: grace, because: "BILLING_ERROR")
             let unsubscribed = try sold.event(
                 "CANCELLATION",
-                at: Self.t1 + 2 * day,
+                at: t1 + 2 * day,
                 from: t0,
                 to: grace,
                 because: "UNSUBSCRIBE"
             )
-            let recovered = try sold.event("RENEWAL", at: Self.t1 + 3 * day, from: Self.t1, to: Self.t2)
+            let recovered = try sold.event("RENEWAL", at: t1 + 3 * day, from: t1, to: t2)
             let refund = try sold.event(
                 "CANCELLATION",
                 at: refunded + 5000,
-                from: Self.t1,
+                from: t1,
                 to: refunded,
                 because: "CUSTOMER_SUPPORT"
             )

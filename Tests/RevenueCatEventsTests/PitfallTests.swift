@@ -1,15 +1,7 @@
-import FoundationEssentials
 import NotificationSimulator
 import Normalizer
 import Testing
 import WireJSON
-
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let t2: Int64 = 1_772_323_200_000
-private let day: Int64 = 86_400_000
-
-private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
 /// Mistakes of published receivers of such webhooks, next to the traps of RevenueCat's own types.
 @Suite("Pitfalls")

@@ -5,12 +5,6 @@ import RevenueCatEvents
 import Testing
 import WireJSON
 
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let t2: Int64 = 1_772_323_200_000
-private let hour: Int64 = 3_600_000
-private let day: Int64 = 86_400_000
-
 /// An EXPIRATION names the last transaction, and is about the purchase.
 @Suite("Ends of whole purchases, by webhooks alone")
 struct PurchaseEndTests {

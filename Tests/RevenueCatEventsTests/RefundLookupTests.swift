@@ -1,14 +1,8 @@
-import FoundationEssentials
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
 import WireJSON
-
-private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
-
-private let t0: Int64 = 1_767_225_600_000
-private let day: Int64 = 86_400_000
 
 /// RevenueCat's API states a refund and tells of none, so that its webhook is news, once.
 @Suite("Refunds that RevenueCat's API shows first")

@@ -3,10 +3,6 @@ import Normalizer
 import Testing
 import WireJSON
 
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let day: Int64 = 86_400_000
-
 @Suite("Refunds and renewals, as a state words them")
 struct RefundNewsTests {
     typealias Period = RevenueCatSimulator.Period

@@ -1,5 +1,5 @@
-import NormalizerTesting
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents

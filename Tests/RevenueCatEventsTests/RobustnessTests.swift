@@ -1,17 +1,10 @@
 import NormalizerTesting
 import ConformanceVectors
-import FoundationEssentials
 import Normalizer
 import NotificationSimulator
 import RevenueCatEvents
 import Testing
 import WireJSON
-
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let day: Int64 = 86_400_000
-
-private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
 @Suite("Bodies that RevenueCat does not document")
 struct RobustnessTests {

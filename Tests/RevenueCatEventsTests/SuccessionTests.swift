@@ -1,15 +1,8 @@
-import FoundationEssentials
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
 import Testing
 import WireJSON
-
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let day: Int64 = 86_400_000
-
-private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
 /// A change on Google Play is a purchase under a new order, and relays state no link between the two.
 @Suite("Purchases on Play that take the place of others")

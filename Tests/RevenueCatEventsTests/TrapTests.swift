@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTransport
 import Normalizer
 import NormalizerTesting
@@ -7,15 +6,6 @@ import RevenueCatEvents
 import Testing
 import VectorGenerator
 import WireJSON
-
-private let t0: Int64 = 1_767_225_600_000
-private let t1: Int64 = 1_769_904_000_000
-private let t2: Int64 = 1_772_323_200_000
-private let minute: Int64 = 60_000
-private let hour: Int64 = 3_600_000
-private let day: Int64 = 86_400_000
-
-private func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
 /// The ways in which RevenueCat's webhooks are easily misread, one test a trap.
 @Suite("Traps")
