@@ -228,6 +228,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "SchemaSupport", dependencies: ["WireJSON"], path: "Tests/SchemaSupport", swiftSettings: strict),
+        // Google's own Pub/Sub emulator, where it is installed.
+        .target(
+            name: "PubSubEmulator",
+            dependencies: ["CurlTransport", "HTTPTransport", "LoopbackServer"],
+            path: "Tests/PubSubEmulator",
+            swiftSettings: strict
+        ),
         // Makes `TestVectors/`: the cases, and what signs them.
         .target(
             name: "VectorGenerator",
@@ -322,9 +329,9 @@ let package = Package(
         .testTarget(
             name: "GooglePubSubTests",
             dependencies: [
-                "ConformanceVectors", "CurlTransport", "GooglePubSub", "HTTPTransport", "JSONWebSignature", "lifecycle",
-                "LifecycleJournal", "LoopbackServer", "Normalizer", "NormalizerTesting", "SignatureCore",
-                "SignatureIssuing", "VectorGenerator", "WireJSON",
+                "ConformanceVectors", "CurlTransport", "GooglePubSub", "HTTPTransport", "JSONWebSignature",
+                "LifecycleJournal", "LoopbackServer", "Normalizer", "NormalizerTesting", "PubSubEmulator",
+                "SignatureCore", "SignatureIssuing", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -360,8 +367,8 @@ let package = Package(
             name: "CLITests",
             dependencies: [
                 "ConformanceVectors", "CurlTransport", "GooglePubSub", "HTTPTransport", "lifecycle",
-                "LifecycleJournal", "LoopbackServer", "Normalizer", "NotificationSimulator", "ReceiverConfiguration",
-                "SQLiteJournal", "Stripe", "WireJSON",
+                "LifecycleJournal", "LoopbackServer", "Normalizer", "NotificationSimulator", "PubSubEmulator",
+                "ReceiverConfiguration", "SQLiteJournal", "StoryReceiving", "Stripe", "WireJSON",
             ],
             swiftSettings: strict
         ),

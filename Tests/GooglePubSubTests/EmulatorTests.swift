@@ -1,9 +1,9 @@
-import CurlTransport
 import Foundation
 import GooglePubSub
 import HTTPTransport
 import LoopbackServer
 import Normalizer
+import PubSubEmulator
 import Synchronization
 import Testing
 
@@ -23,103 +23,9 @@ private final class Status: Sendable {
     }
 }
 
-/// Google's own Pub/Sub emulator, for as long as one test runs.
-final class Emulator: Sendable {
-    private static let directory = "/usr/lib/google-cloud-sdk/platform/pubsub-emulator/lib"
-    private static let java = "/usr/bin/java"
-
-    private static var archive: String? {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        return files.first { $0.hasSuffix("-all.jar") }.map { "\(directory)/\($0)" }
-    }
-
-    static var isInstalled: Bool { archive != nil && FileManager.default.isExecutableFile(atPath: java) }
-
-    let port: Int
-    let transport: CurlHTTPTransport
-
-    private init(port: Int) throws {
-        self.port = port
-        transport = try CurlHTTPTransport()
-    }
-
-    static func run(_ body: (Emulator) async throws -> Void) async throws {
-        // The emulator takes no port of its own choice.
-        let placeholder = try LoopbackServer(nil) { $0.close() }
-        let port = placeholder.port
-        placeholder.stop()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: java)
-        process.arguments = ["-jar", try #require(archive), "--host=127.0.0.1", "--port=\(port)"]
-        let output = Pipe()
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = output
-        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-        output.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            if data.isEmpty { continuation.finish() } else { continuation.yield(String(decoding: data, as: UTF8.self)) }
-        }
-        try process.run()
-        defer {
-            output.fileHandleForReading.readabilityHandler = nil
-            process.terminate()
-            process.waitUntilExit()
-        }
-        var text = ""
-        for await part in lines {
-            text += part
-            if text.contains("Server started") { break }
-        }
-        try #require(text.contains("Server started"), "the emulator has not started")
-        let emulator = try Emulator(port: port)
-        try await body(emulator)
-        await emulator.transport.shutdown()
-    }
-
-    func request(
-        _ method: HTTPTransportRequest.Method,
-        _ path: [HTTPSURL.PathSegment],
-        body: String
-    ) async throws {
-        let url = try HTTPSURL.emulator(host: "127.0.0.1", port: port, path: ["v1", "projects", "project-one"] + path)
-        let request = try HTTPTransportRequest(
-            method,
-            url,
-            headers: ["Content-Type": "application/json"],
-            body: Array(body.utf8),
-            timeout: .seconds(60)
-        )
-        let response = try await transport.send(request)
-        try #require(response.isSuccess, "\(response): \(String(decoding: response.body, as: UTF8.self))")
-    }
-
-    func createTopic() async throws {
-        try await request(.put, ["topics", "play"], body: "{}")
-    }
-
-    func createSubscription(_ members: String) async throws {
-        try await request(
-            .put,
-            ["subscriptions", "play-events"],
-            body: #"{"topic":"projects/project-one/topics/play","ackDeadlineSeconds":10\#(members)}"#
-        )
-    }
-
-    func publish(_ tokens: some Sequence<String>) async throws {
-        let messages = tokens.map { token in
-            #"{"data":"\#(Google.base64(Array(Google.notification(token: token).utf8)))"}"#
-        }
-        try await request(
-            .post,
-            ["topics", .init("play", verb: "publish")],
-            body: "{\"messages\":[\(messages.joined(separator: ","))]}"
-        )
-    }
-}
-
 @Suite(
     .serialized,
-    .enabled(if: Emulator.isInstalled, "Google's Pub/Sub emulator, or Java for it, is not installed"),
+    .enabled(if: Emulator.isInstalled, "\(Emulator.absence)"),
     .timeLimit(.minutes(5))
 )
 struct EmulatorTests {
@@ -127,13 +33,13 @@ struct EmulatorTests {
     @Test func pullsAThousandMessages() async throws {
         try await Emulator.run { emulator in
             try await emulator.createTopic()
-            try await emulator.createSubscription("")
+            try await emulator.createSubscription()
             let tokens = (0..<1000).map { "token-\($0)" }
             for start in stride(from: 0, to: 1000, by: 100) {
-                try await emulator.publish(tokens[start..<(start + 100)])
+                try await emulator.publish(tokens[start..<(start + 100)].map { Google.notification(token: $0) })
             }
             var configuration = PullWorker.Configuration(
-                subscription: Google.subscription,
+                subscription: Emulator.subscription,
                 endpoint: try .emulator(host: "127.0.0.1", port: emulator.port)
             )
             let reports = Mutex<[PullReport]>([])
@@ -181,7 +87,7 @@ struct EmulatorTests {
             tokens: nil,
             now: { Google.receivedAt }
         )
-        try await emulator.publish(["last"])
+        try await emulator.publish([Google.notification(token: "last")])
         let seen = Mutex<[String]>([])
         try await worker.run { message in
             seen.withLock { $0.append(String(decoding: message.content.data, as: UTF8.self)) }
@@ -197,10 +103,10 @@ struct EmulatorTests {
         await #expect(processExitsWith: .success) {
             try await Emulator.run { emulator in
                 try await emulator.createTopic()
-                try await emulator.createSubscription("")
-                try await emulator.publish(["long"])
+                try await emulator.createSubscription()
+                try await emulator.publish([Google.notification(token: "long")])
                 var configuration = PullWorker.Configuration(
-                    subscription: Google.subscription,
+                    subscription: Emulator.subscription,
                     endpoint: try .emulator(host: "127.0.0.1", port: emulator.port)
                 )
                 let (extensions, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -255,7 +161,7 @@ struct EmulatorTests {
             try await emulator.createSubscription(
                 #","pushConfig":{"pushEndpoint":"http://127.0.0.1:\#(server.port)/push"\#(layout)}"#
             )
-            try await emulator.publish((0..<50).map { "token-\($0)" })
+            try await emulator.publish((0..<50).map { Google.notification(token: "token-\($0)") })
             for await _ in finished { break }
         }
         #expect(log.failures.withLock { $0 } == [])

@@ -2,6 +2,8 @@ import Foundation
 import HTTPTransport
 import LoopbackServer
 import Normalizer
+import NotificationSimulator
+import PubSubEmulator
 import Synchronization
 import WireJSON
 
@@ -22,6 +24,11 @@ final class PlayedGoogle: Sendable {
         func add(_ entry: Reported) { entries.withLock { $0.append(entry) } }
     }
 
+    /// Its keys and names. The subscription is the emulator's, so that one configuration reaches either.
+    static let simulator = Result { try GoogleSimulator(seed: "pull", subscription: Emulator.subscription) }
+    private static let authority = Result { try TestAuthority() }
+    private static let identity = Result { try authority.get().issue() }
+
     let folder: URL
     let pubsub: LoopbackServer
     let play: LoopbackServer
@@ -38,7 +45,7 @@ final class PlayedGoogle: Sendable {
         let waiting = Pending(messages)
         let (log, idle) = (Log(), Milestone())
         pubsub = try LoopbackServer(nil) { exchange in
-            let prefix = "/v1/\(Google.subscription):"
+            let prefix = "/v1/\(Emulator.subscription):"
             guard exchange.request.target.hasPrefix(prefix), exchange.request.values("Authorization").isEmpty else {
                 return exchange.respond(404)
             }
@@ -56,14 +63,18 @@ final class PlayedGoogle: Sendable {
             let entries = batch.enumerated().map { #"{"ackId":"\#($0)","message":\#($1)}"# }
             exchange.respond(200, body: Array("{\"receivedMessages\":[\(entries.joined(separator: ","))]}".utf8))
         }
-        self.play = try LoopbackServer(LoopbackServer.TLS(LoopbackGoogle.identity.get())) { exchange in
+        self.play = try LoopbackServer(LoopbackServer.TLS(Self.identity.get())) { exchange in
             guard exchange.request.target == "/token" else { return play(&exchange) }
             let token = #"{"access_token":"token","expires_in":3599,"token_type":"Bearer"}"#
             exchange.respond(200, body: Array(token.utf8))
         }
         (self.folder, self.log, self.idle) = (folder, log, idle)
-        try Data(LoopbackGoogle.authority.get().certificate).write(to: folder.appendingPathComponent("roots.pem"))
-        try Data(KeyFile.text().utf8).write(to: folder.appendingPathComponent("key.json"))
+        try Data(Self.authority.get().certificate).write(to: folder.appendingPathComponent("roots.pem"))
+        try writeKeyFile(Self.simulator.get().serviceAccountKeyFile())
+    }
+
+    func writeKeyFile(_ file: SecretBytes) throws {
+        try Data(file.bytes).write(to: folder.appendingPathComponent("key.json"))
     }
 
     private final class Pending: Sendable {
@@ -92,8 +103,9 @@ final class PlayedGoogle: Sendable {
 
     func configuration(pubsub port: Int? = nil, _ change: (inout [String: String]) -> Void = { _ in }) throws -> String
     {
+        let app = try Self.simulator.get().packageName
         var members = [
-            "subscription": "\"\(Google.subscription)\"", "packageName": "\"\(Google.package)\"",
+            "subscription": "\"\(Emulator.subscription)\"", "packageName": "\"\(app)\"",
             "serviceAccountFile": "\"\(path("key.json"))\"", "trustRootsFile": "\"\(path("roots.pem"))\"",
             "emulator": """
             {"pubsub":"127.0.0.1:\(port ?? pubsub.port)","play":"localhost:\(play.port)","token":"localhost:\(play.port)"}
@@ -125,12 +137,23 @@ final class PlayedGoogle: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    static func message(_ id: String, _ notification: String = Google.notification(type: 2, token: "t")) -> String {
-        #"{"messageId":"\#(id)","data":"\#(Google.base64(Array(notification.utf8)))"}"#
+    /// A subscription's renewal.
+    static func notification(of token: String = "t", package: String = "com.example.app") -> String {
+        """
+        {"version":"1.0","packageName":"\(package)","eventTimeMillis":"1779999910000",\
+        "subscriptionNotification":{"version":"1.0","notificationType":2,"purchaseToken":"\(token)"}}
+        """
     }
 
+    static func message(_ id: String, _ notification: String = notification()) -> String {
+        #"{"messageId":"\#(id)","data":"\#(Data(notification.utf8).base64EncodedString())"}"#
+    }
+
+    /// Answers about any purchase that it is an active subscription.
     static let subscribed: LoopbackServer.Script = { exchange in
         guard exchange.request.values("Authorization") == ["Bearer token"] else { return exchange.respond(401) }
-        exchange.respond(200, body: ResolutionTests.subscription("ACTIVE").body)
+        let item = #"{"productId":"p","expiryTime":"2026-12-31T00:00:00Z"}"#
+        let purchase = #"{"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","lineItems":[\#(item)]}"#
+        exchange.respond(200, body: Array(purchase.utf8))
     }
 }

@@ -11,11 +11,7 @@ final class PullProcess: Sendable {
     ///   - written: what that file ends with already; it is then appended to, as a shell's `>>` does.
     init(_ arguments: [String], in folder: URL, output: String? = nil, behind written: String? = nil) throws {
         self.folder = folder
-        let folders = CommandLine.arguments.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
-        let executable = folders.map { $0.appendingPathComponent("lifecycle") }
-            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
-        let url: URL = try #require(executable, "it is built with --traits CommandLineTool")
-        process.executableURL = url
+        process.executableURL = try CommandLineRun.executable()
         process.arguments = ["pull"] + arguments
         try Data().write(to: folder.appendingPathComponent("errors"))
         try Data((written ?? "").utf8).write(to: folder.appendingPathComponent("output"))

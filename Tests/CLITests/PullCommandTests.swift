@@ -2,6 +2,8 @@ import Foundation
 import HTTPTransport
 import LoopbackServer
 import Normalizer
+import NotificationSimulator
+import PubSubEmulator
 import Synchronization
 import Testing
 
@@ -12,7 +14,7 @@ struct PullCommandTests {
         let google = try PlayedGoogle(
             [
                 PlayedGoogle.message("good"), PlayedGoogle.message("broken", "{\"secret-text\""),
-                PlayedGoogle.message("other", Google.notification().replacing(Google.package, with: "com.other")),
+                PlayedGoogle.message("other", PlayedGoogle.notification(package: "com.other")),
                 #"{"messageId":"unreadable","data":"*"}"#,
             ],
             play: PlayedGoogle.subscribed
@@ -106,7 +108,7 @@ struct PullCommandTests {
 
     @Test("stops after so many messages")
     func limit() throws {
-        let messages = (0..<5).map { PlayedGoogle.message("m\($0)", Google.notification(type: 2, token: "t\($0)")) }
+        let messages = (0..<5).map { PlayedGoogle.message("m\($0)", PlayedGoogle.notification(of: "t\($0)")) }
         let google = try PlayedGoogle(messages, holds: true, play: PlayedGoogle.subscribed)
         defer { google.stop() }
         let run = try google.pull(["--max-messages", "5"])
@@ -151,7 +153,7 @@ struct PullCommandTests {
     @Test("writes and acknowledges nothing more once something could not be written")
     func nothingBehindATornLine() throws {
         let errors = Mutex<URL?>(nil)
-        let messages = ["torn", "later"].map { PlayedGoogle.message($0, Google.notification(type: 2, token: $0)) }
+        let messages = ["torn", "later"].map { PlayedGoogle.message($0, PlayedGoogle.notification(of: $0)) }
         let google = try PlayedGoogle(messages, holds: true) { exchange in
             guard exchange.request.target.hasSuffix("/later") else { return PlayedGoogle.subscribed(&exchange) }
             let file = errors.withLock { $0 }
@@ -203,8 +205,8 @@ struct PullCommandTests {
     func tokenURI() throws {
         let google = try PlayedGoogle([], play: PlayedGoogle.subscribed)
         defer { google.stop() }
-        try Data(KeyFile.text(["token_uri": "\"https://evil.example/token\""]).utf8)
-            .write(to: google.folder.appendingPathComponent("key.json"))
+        let simulator = try PlayedGoogle.simulator.get()
+        try google.writeKeyFile(simulator.serviceAccountKeyFile(tokenURI: "https://evil.example/token"))
         let run = try google.pull()
         #expect(run.status() == 64)
         #expect(google.play.requestCount == 0)
@@ -212,15 +214,15 @@ struct PullCommandTests {
 
     @Test(
         "pulls from Google's own emulator",
-        .enabled(if: Emulator.isInstalled, "Google's Pub/Sub emulator, or Java for it, is not installed")
+        .enabled(if: Emulator.isInstalled, "\(Emulator.absence)")
     )
     func emulator() async throws {
         let google = try PlayedGoogle([], play: PlayedGoogle.subscribed)
         defer { google.stop() }
         try await Emulator.run { emulator in
             try await emulator.createTopic()
-            try await emulator.createSubscription("")
-            try await emulator.publish((0..<100).map { "token-\($0)" })
+            try await emulator.createSubscription()
+            try await emulator.publish((0..<100).map { PlayedGoogle.notification(of: "token-\($0)") })
             let run = try google.pull(["--max-messages", "100"], config: google.configuration(pubsub: emulator.port))
             #expect(run.status() == 0, "\(run.errors)")
             let lineages = try run.text("output").split(separator: "\n").map { line in
