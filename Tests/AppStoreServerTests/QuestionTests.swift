@@ -1,11 +1,9 @@
 import AppStoreServer
 import AppleJWS
-import CurlTransport
 import FoundationEssentials
 import HTTPTransport
 import LifecycleEvents
 import LifecycleJournal
-import LoopbackServer
 import NormalizerTesting
 import NotificationSimulator
 import Synchronization
@@ -58,37 +56,22 @@ import Testing
     func healing() async throws {
         let world = try World()
         world.state.withLock { $0.production.purchases = [Self.purchase(renews: false)] }
-        let authority = try TestAuthority()
-        let server = try LoopbackServer(LoopbackServer.TLS(authority.issue())) { exchange in
-            let request = AppStoreServerSimulator.Request(
-                exchange.request.method,
-                target: exchange.request.target,
-                authorization: exchange.request.values("Authorization").first,
-                body: exchange.request.body
-            )
-            let answer = world.state.withLock { state in try? state.production.answer(request, at: state.now) }
-            exchange.respond(answer?.status ?? 500, body: answer?.body ?? [])
+        try await world.overTLS { client in
+            let journal = try await journal(world)
+            #expect(try await journal.state(of: Self.lineage)?.access(at: world.now).isGranted == false)
+            let report = try await journal.reconcile(with: [client])
+            #expect((report.asked, report.settled, report.stopped) == (1, 1, [:]))
+            let state = try #require(try await journal.state(of: Self.lineage))
+            #expect(state.access(at: world.now).isGranted)
+            #expect(state.snapshot(at: world.now).willRenew == false)
+            for month in 0..<4 {
+                let time = Self.bought.addingTimeInterval((Double(month) * 30 + 15) * 86_400)
+                #expect(state.access(at: time).isGranted, "month \(month)")
+            }
+            #expect(try await journal.verify().findings == [])
+            // Apple's repeated answer is known.
+            #expect(try await journal.refetch(Self.lineage, with: [client])?.filter(\.isNews) == [])
         }
-        defer { server.stop() }
-        let curl = try CurlHTTPTransport(.init(trustRoots: .pem(authority.certificate)))
-        let client = try world.client(
-            transport: RedirectedTransport(curl, to: server.port)
-        )
-        let journal = try await journal(world)
-        #expect(try await journal.state(of: Self.lineage)?.access(at: world.now).isGranted == false)
-        let report = try await journal.reconcile(with: [client])
-        #expect((report.asked, report.settled, report.stopped) == (1, 1, [:]))
-        let state = try #require(try await journal.state(of: Self.lineage))
-        #expect(state.access(at: world.now).isGranted)
-        #expect(state.snapshot(at: world.now).willRenew == false)
-        for month in 0..<4 {
-            let time = Self.bought.addingTimeInterval((Double(month) * 30 + 15) * 86_400)
-            #expect(state.access(at: time).isGranted, "month \(month)")
-        }
-        #expect(try await journal.verify().findings == [])
-        // Apple's repeated answer is known.
-        #expect(try await journal.refetch(Self.lineage, with: [client])?.filter(\.isNews) == [])
-        await curl.shutdown()
     }
 
     @Test("are over where Apple says so")
