@@ -84,7 +84,11 @@ let package = Package(
         .target(name: "LifecycleEvents", dependencies: ["SignatureCore", "WireJSON"], swiftSettings: strict),
         .target(name: "Normalizer", dependencies: ["LifecycleEvents", "SignatureCore"], swiftSettings: strict),
         .target(name: "BlockingExecution", swiftSettings: strict),
-        .target(name: "LifecycleJournal", dependencies: ["Normalizer", "SignatureCore"], swiftSettings: strict),
+        .target(
+            name: "LifecycleJournal",
+            dependencies: ["LifecycleEvents", "Normalizer", "SignatureCore"],
+            swiftSettings: strict
+        ),
         .target(
             name: "PostgresJournal",
             dependencies: ["BlockingExecution", "CLifecyclePostgres", "LifecycleEvents", "LifecycleJournal"],
@@ -141,7 +145,7 @@ let package = Package(
         // A page that shows what a customer's purchases went through. Apart, since a backend does not need it.
         .target(
             name: "CustomerReport",
-            dependencies: ["LifecycleEvents", "Normalizer", "SignatureCore"],
+            dependencies: ["Normalizer", "SignatureCore"],
             swiftSettings: strict
         ),
         .target(
@@ -268,7 +272,7 @@ let package = Package(
             dependencies: adapterTargets + [
                 "ConformanceVectors", "FuzzTargets", "HTTPTransport", "Normalizer", "NormalizerTesting",
                 "NotificationCoverage", "NotificationSimulator", "ReceiverConfiguration", "SchemaSupport",
-                "SignatureCore", "VectorGenerator", "WireJSON",
+                "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -300,15 +304,15 @@ let package = Package(
             name: "StripeTests",
             dependencies: [
                 "ConformanceVectors", "CurlTransport", "HTTPTransport", "LoopbackServer", "Normalizer",
-                "NormalizerTesting", "NotificationSimulator", "SignatureCore", "Stripe", "VectorGenerator", "WireJSON",
+                "NormalizerTesting", "NotificationSimulator", "Stripe", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "AppleJWSTests",
             dependencies: [
-                "AppleJWS", "ConformanceVectors", "Normalizer", "NotificationSimulator", "SchemaSupport",
-                "SignatureCore", "SignatureIssuing", "VectorGenerator", "WireJSON",
+                "AppleJWS", "ConformanceVectors", "LifecycleEvents", "Normalizer", "NotificationSimulator",
+                "SchemaSupport", "SignatureCore", "SignatureIssuing", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -340,8 +344,8 @@ let package = Package(
             name: "RevenueCatEventsTests",
             dependencies: [
                 "AppleJWS", "ConformanceVectors", "CurlTransport", "HTTPTransport", "LoopbackServer", "Normalizer",
-                "NormalizerTesting", "NotificationSimulator", "RevenueCatEvents", "ShadowComparison", "SignatureCore",
-                "VectorGenerator", "WireJSON",
+                "NormalizerTesting", "NotificationSimulator", "RevenueCatEvents", "ShadowComparison", "VectorGenerator",
+                "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -349,9 +353,9 @@ let package = Package(
         .testTarget(
             name: "ChannelIdentityTests",
             dependencies: [
-                "AppleJWS", "ConformanceVectors", "GooglePubSub", "HTTPTransport", "Normalizer", "NormalizerTesting",
-                "NotificationSimulator", "RevenueCatEvents", "ShadowComparison", "SignatureCore", "SignatureIssuing",
-                "VectorGenerator",
+                "AppleJWS", "GooglePubSub", "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator",
+                "RevenueCatEvents", "ShadowComparison", "SignatureCore", "SignatureIssuing", "VectorGenerator",
+                "WireJSON",
             ],
             swiftSettings: strict
         ),
@@ -360,7 +364,7 @@ let package = Package(
             name: "SimulatorTests",
             dependencies: [
                 "ConformanceVectors", "HTTPTransport", "LifecycleJournal", "Normalizer", "NormalizerTesting",
-                "NotificationSimulator", "RevenueCatEvents", "StoryReceiving", "WireJSON",
+                "NotificationSimulator", "RevenueCatEvents", "StoryReceiving",
             ],
             swiftSettings: strict
         ),
