@@ -43,7 +43,7 @@ final class SimulatedAPI: Sendable {
         for (simulator, api) in stories {
             let name = simulator.provider.rawValue
             receivers.append(name, .raw(String(decoding: simulator.receiverConfiguration, as: UTF8.self)))
-            configurations.append(name, .string(try access.configuration(of: simulator, api)))
+            configurations.add(name, try access.configuration(of: simulator, api))
             guard let google = simulator as? GoogleSimulator else { continue }
             let keyFile = folder.appendingPathComponent("service-account.json")
             try writeFile(google.serviceAccountKeyFile(tokenURI: "\(base)/token").bytes, to: keyFile)

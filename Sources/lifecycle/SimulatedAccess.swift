@@ -14,8 +14,8 @@ struct SimulatedAccess {
     /// The port of its APIs.
     let port: Int
 
-    /// - Returns: the path of the configuration.
-    func configuration(of simulator: any StorySimulator, _ api: StoryAPI) throws -> String {
+    /// - Returns: the path of the configuration; nil if ``ProviderAccess`` does not ask the provider.
+    func configuration(of simulator: any StorySimulator, _ api: StoryAPI) throws -> String? {
         let name = simulator.provider.rawValue
         var members = JSONMembers([
             ("trustRootsFile", .string(certificate.path)), ("emulator", .integer(Int64(port))),
@@ -50,7 +50,7 @@ struct SimulatedAccess {
         case let stripe as StripeSimulator:
             members.append("apiKeyFile", try file("\(name)-key", Array("rk_live_simulated".utf8)))
             members.append("signingSecretsFile", try file("\(name)-secret", stripe.signingSecret.bytes))
-        default: break
+        default: return nil
         }
         let configuration = folder.appendingPathComponent("\(name).json")
         try writeFile(members.bytes, to: configuration)

@@ -123,7 +123,7 @@ struct SimulatedHealingTests {
             + ["product", "subscription", "phase", "reason"].map { try because[$0]?.string() ?? "-" }
     }
 
-    @Test("asks each provider with the file that the simulator writes", arguments: CustomerStory.providers)
+    @Test("asks each provider with the file that the simulator writes", arguments: ProviderAccess.providers)
     func files(provider: Provider) async throws {
         let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() - 20 * 86_400)
         try await withFolder { folder in

@@ -97,7 +97,15 @@ struct LossyHost: Sendable {
     }
 
     /// True if the provider remembers all that it has sent.
-    var remembers: Bool { simulator.provider == .apple || simulator.provider == .stripe }
+    var remembers: Bool { Self.remembers(simulator.provider) }
+
+    /// True if a provider remembers all that it has sent.
+    static func remembers(_ provider: Provider) -> Bool { provider == .apple || provider == .stripe }
+
+    /// True if the host can ask the provider for what was lost.
+    static func canHeal(_ api: StoryAPI, _ simulator: any StorySimulator) throws -> Bool {
+        try StoryHealing(api, of: simulator, clock: TestClock(jumping: true), now: { Simulators.start }).isPossible
+    }
 
     /// Times at which access is compared.
     private var samples: [Date] {

@@ -1,4 +1,5 @@
 import Normalizer
+import NotificationSimulator
 
 /// A difference that a loss may leave, with the provider's reason. This is the one list of them; the page on healing has it for users.
 struct Unhealable: Sendable {
@@ -18,7 +19,7 @@ struct Unhealable: Sendable {
         return pattern.hasPrefix("…") ? difference.hasSuffix(pattern.dropFirst()) : pattern == difference
     }
 
-    private static let all: [Provider] = [.apple, .google, .revenuecat, .stripe]
+    private static let all = CustomerStory.providers
     private static let forgetful: [Provider] = [.google, .revenuecat]
 
     static let rows: [Unhealable] = [

@@ -57,8 +57,11 @@ extension Provider {
     package static let adapted: [Provider] = [.apple, .google, .revenuecat, .stripe]
 
     /// Their names, as help and errors give the choice: `apple, google, revenuecat or stripe`.
-    package static var choice: String {
-        let names = adapted.map(\.rawValue)
+    package static var choice: String { choice(of: adapted) }
+
+    /// The names of some of them, in the same form.
+    package static func choice(of providers: [Provider]) -> String {
+        let names = providers.map(\.rawValue)
         return names.dropLast().joined(separator: ", ") + names.suffix(1).map { " or \($0)" }.joined()
     }
 }

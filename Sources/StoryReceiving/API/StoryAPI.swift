@@ -117,7 +117,8 @@ package struct StoryAPI: Sendable {
             (appStoreServer, lists) = (server, AppleLists(server: server, notifications: signed, lost: unheard))
         case is GoogleSimulator: (appStoreServer, lists) = (nil, GoogleLists())
         case is RevenueCatSimulator: (appStoreServer, lists) = (nil, RevenueCatLists())
-        default: (appStoreServer, lists) = (nil, StripeLists())
+        case is StripeSimulator: (appStoreServer, lists) = (nil, StripeLists())
+        default: (appStoreServer, lists) = (nil, NoLists())
         }
     }
 
@@ -186,6 +187,20 @@ protocol StoryLists: Sendable {
 
 extension StoryLists {
     var isSigned: Bool { false }
+}
+
+/// Of a provider without lists: the resources of its notifications are all that there is to ask for.
+private struct NoLists: StoryLists {
+    func answer(
+        _ request: StoryAPI.Request,
+        after made: [SimulatedNotification],
+        at now: Date
+    ) -> StoryAPI.Answer? { nil }
+
+    func refusal(_ status: Int, at now: Date) -> StoryAPI.Answer { StoryAPI.Answer(status, []) }
+
+    var paths: [String] { [] }
+    var credentials: StoryAPI.Credentials { .secretKey([]) }
 }
 
 extension StoryAPI {

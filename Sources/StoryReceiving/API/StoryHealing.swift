@@ -19,6 +19,9 @@ package struct StoryHealing: Sendable {
     /// The purchases that the provider lists itself.
     package let purchases: (any PurchaseList)?
 
+    /// True if the provider can be asked at all. What a webhook alone would have said is else lost with it.
+    package var isPossible: Bool { !histories.isEmpty || !questions.isEmpty }
+
     /// - Parameters:
     ///   - api: the provider's API.
     ///   - simulator: the provider.
@@ -67,10 +70,12 @@ package struct StoryHealing: Sendable {
         case (_, let receiver as StripeReceiver):
             histories = [receiver.adapter.history()].compactMap(\.self)
             (questions, purchases) = ([receiver.adapter], receiver.adapter.subscriptions())
-        default:
+        case (is RevenueCatSimulator, _):
             var client = try RevenueCatClient(transport: transport, apiKey: SecretBytes("sk_story"), api: relay)
             client.clock = clock
             (histories, questions, purchases) = ([], [client], nil)
+        default:
+            (histories, questions, purchases) = ([], [receiver.questions].compactMap(\.self), nil)
         }
     }
 }

@@ -5,7 +5,7 @@ import LifecycleJournal
 
 /// The provider to ask, and its configuration.
 struct ProviderOptions: ParsableArguments {
-    @Option(help: "The provider to ask: \(Provider.choice).")
+    @Option(help: "The provider to ask: \(ProviderAccess.choice).")
     var provider: String
 
     @Option(help: ArgumentHelp("The configuration for asking the provider, a JSON file.", valueName: "file"))

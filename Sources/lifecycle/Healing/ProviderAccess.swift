@@ -26,6 +26,11 @@ struct ProviderAccess {
         ],
         .stripe: ["apiKeyFile", "livemode", "account", "signingSecretsFile", "completesSnapshots"],
     ]
+    /// The providers that can be asked, in the order in which pages list them.
+    static let providers = Provider.adapted.filter { members[$0] != nil }
+    /// Their names, as help and errors give the choice.
+    static let choice = Provider.choice(of: providers)
+
     static let help = """
         The configuration is a JSON object:
 
@@ -81,7 +86,7 @@ struct ProviderAccess {
         do {
             let reader = try ObjectReader(parsing: contents(of: path))
             guard let members = Self.members[provider] else {
-                throw ValidationError("--provider must be \(Provider.choice)")
+                throw ValidationError("--provider must be \(Self.choice)")
             }
             try reader.refuseMembers(otherThan: members.union(Self.common))
             try self.init(provider, reader)
@@ -107,7 +112,7 @@ struct ProviderAccess {
         case .google: try google(reader, port: port)
         case .revenuecat: try revenueCat(reader, redirected)
         case .stripe: try stripe(reader, redirected)
-        default: throw ValidationError("--provider must be \(Provider.choice)")
+        default: throw ValidationError("--provider must be \(Self.choice)")
         }
     }
 

@@ -43,7 +43,7 @@ struct JournalQuarantine: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Delete the delivery of this id.", valueName: "id"))
     var discard: [String] = []
 
-    @Option(help: "The provider of the deliveries to try again: \(Provider.choice).")
+    @Option(help: "The provider of the deliveries to try again: \(ProviderAccess.choice).")
     var provider: String?
 
     @Option(help: ArgumentHelp("The configuration of that provider, a JSON file.", valueName: "file"))
