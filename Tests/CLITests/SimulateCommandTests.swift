@@ -127,10 +127,8 @@ struct SimulateCommandTests {
         let reports = try run.output.split(separator: "\n").map { try object($0) }
         let simulator: any StorySimulator =
             switch provider {
-            case .apple: try AppleSimulator(seed: "1")
             case .google: try GoogleSimulator(seed: "1").pushing(to: url)
-            case .revenuecat: RevenueCatSimulator(seed: "1")
-            default: StripeSimulator(seed: "1")
+            default: try #require(try provider.simulator(seed: "1"))
             }
         let notifications = try simulator.notifications(
             try #require(CustomerStory.named("trial-converts")),
@@ -314,23 +312,25 @@ struct SimulateCommandTests {
         let run = try CommandLineRun(["chaos", "trial-converts", "--rounds", "5", "--seed", "text"])
         #expect(run.status == 0, "\(run.errors)")
         let lines = run.output.split(separator: "\n")
-        #expect(lines.count == 4)
+        let story = try #require(CustomerStory.named("trial-converts"))
+        #expect(lines.count == CustomerStory.providers.count { story.absence(at: $0) == nil })
         #expect(lines.allSatisfy { $0.hasSuffix("one state") })
     }
 
-    @Test("the demo shows four providers, and four forgeries refused")
+    @Test("the demo shows every provider, and a forgery of each refused")
     func demo() async throws {
         try await withFolder { folder in
             let events = folder.appendingPathComponent("events.jsonl")
             let run = try CommandLineRun(["demo", "--out", events.path])
             #expect(run.status == 0, "\(run.errors)")
-            #expect(run.output.components(separatedBy: "HTTP 40").count == 5)
-            for title in ["App Store", "Google Play", "RevenueCat", "Stripe"] { #expect(run.output.contains(title)) }
+            let providers = CustomerStory.providers
+            #expect(run.output.components(separatedBy: "HTTP 40").count == providers.count + 1)
+            for provider in providers { #expect(run.output.contains(provider.storyTitle)) }
             #expect(run.output.split(separator: "\n").count <= 30)
             let state = try CommandLineRun(["state", events.path, "--at", "2026-03-01T00:00:00Z"])
             #expect(state.status == 0)
             // RevenueCat relays what the App Store tells: of the same purchase, by the same name.
-            #expect(state.output.split(separator: "\n").count == 3)
+            #expect(state.output.split(separator: "\n").count == providers.count - 1)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Normalizer
 import Testing
 
 @Suite("lifecycle and what it reads from and writes to", .timeLimit(.minutes(5)))
@@ -105,7 +106,7 @@ struct StandardStreamsTests {
                 return run.errors
             }
             #expect(try errors("").hasPrefix("Error: \(file): document ends early"))
-            let unknown = "Error: --provider must be apple, google, revenuecat or stripe\n"
+            let unknown = "Error: --provider must be \(Provider.choice)\n"
             #expect(try errors("{}", "strpie").hasPrefix(unknown))
             let misspelled = #"{"secrets":["whsec_x"],"tolerance":1,"\u0000":2}"#
             let member = "Error: the configuration has an unknown member tolerance; its members are kind, livemode"

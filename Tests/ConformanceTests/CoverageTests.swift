@@ -46,7 +46,7 @@ import Testing
         )
         let expression = try Regex(pattern, as: (Substring, Substring).self)
         let known = try Repository.text(path).matches(of: expression).map { String($0.output.1) }
-        #expect(known.count >= 18, "the expression finds nothing")
+        #expect(!known.isEmpty, "the expression finds nothing")
         #expect(Set(known).subtracting(listed) == [])
     }
 }

@@ -149,7 +149,7 @@ struct RandomWalk {
         // Google Play does not document if a planned change can be canceled, nor how it is listed then.
         case 0..<12 where truth.willRenew && (provider != .google || truth.next == nil):
             take(.cancel, at: within) { ($0.willRenew, $0.isMisunderstood) = (false, false) }
-        case 0..<30 where !truth.willRenew:
+        case 0..<30 where !truth.willRenew && has(.uncancel):
             take(.uncancel, at: within) { $0.willRenew = true }
         case 12..<26 where truth.plan.product == "basic" && changes:
             if truth.next != nil && provider != .apple && !(isRare && provider == .google) { return atEnd() }
@@ -164,12 +164,14 @@ struct RandomWalk {
                 change(.crossgrade(.proYearly), to: .proYearly, at: within)
             }
         case 32..<40
-        where truth.plan.product == "pro" && truth.next == nil && truth.willRenew && truth.resumesAt == nil:
+        where truth.plan.product == "pro" && truth.next == nil && truth.willRenew && truth.resumesAt == nil
+            && has(.downgrade(.basicMonthly)):
             take(.downgrade(.basicMonthly), at: within) { $0.next = .basicMonthly }
         case 32..<46 where truth.next != nil && has(.withdrawDowngrade):
             take(.withdrawDowngrade, at: within) { $0.next = nil }
         case 46..<52
-        where truth.willRenew && truth.next == nil && truth.resumesAt == nil && (provider != .stripe || !isTrial):
+        where truth.willRenew && truth.next == nil && truth.resumesAt == nil && (provider != .stripe || !isTrial)
+            && has(.extend(days: 1)):
             let days = Int64.random(in: 1...40, using: &random)
             take(.extend(days: days), at: within) { [provider] in
                 $0.end += days * Self.day
@@ -510,7 +512,7 @@ extension RandomWalk {
             truth.plan == .proMonthly && truth.next == nil && truth.resumesAt == nil && truth.start <= now
             && (provider == .google || (truth.willRenew && !isTrial))
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<30: buyCoins(at: time)
+        case 0..<30 where CustomerStory.Act.buy(.coins).absence(at: provider) == nil: buyCoins(at: time)
         case 30..<45 where isActive && isPaid && (provider == .stripe || provider == .google): dispute(at: time)
         case 45..<60 where isActive && provider == .stripe:
             take(.expire(.customer), at: time) {

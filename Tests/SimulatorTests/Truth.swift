@@ -157,7 +157,8 @@ extension CustomerStory.Plan {
         switch provider {
         case .stripe: "prod_\(product)"
         case .google: "\(product):\(rhythm)"
-        default: ofGooglePlay ? "\(product):\(rhythm)" : "com.example.app.\(product).\(rhythm)"
+        case .apple, .revenuecat: ofGooglePlay ? "\(product):\(rhythm)" : "com.example.app.\(product).\(rhythm)"
+        default: "\(product)_\(rhythm)"
         }
     }
 }
