@@ -9,7 +9,7 @@ import StoryReceiving
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Plays one customer's life on four providers, verifies and maps each notification, and prints a timeline."
+            "Plays one customer's life on every provider, verifies and maps each notification, and prints a timeline."
     )
 
     @Option(help: ArgumentHelp("Write the events to this file, one a line.", valueName: "file"))

@@ -1,6 +1,6 @@
 /// The answer to the provider, so that nothing is lost and nothing is redelivered forever.
 ///
-/// All four providers deliver again after every answer outside 2xx (RevenueCat after everything but 200). Therefore
+/// Every provider delivers again after every answer outside 2xx (RevenueCat after everything but 200). Therefore
 /// only deliveries that can succeed later, or that are not proven, are answered with an error.
 public struct Acknowledgement: Hashable, Sendable {
     /// The meaning of the answer.

@@ -4,7 +4,7 @@ import LifecycleEvents
 ///
 /// Its simulator conforms, in the simulator's own folder.
 protocol StoryProvider: StorySimulator {
-    /// The provider's name for people, such as `App PurchaseStore`.
+    /// The provider's name for people, such as `App Store`.
     static var title: String { get }
     /// The answers that it accepts, and the times at which it tries again.
     static var redelivery: RedeliverySchedule { get }
@@ -38,7 +38,7 @@ enum StoryProviders {
 }
 
 extension Provider {
-    /// The provider's name for people, such as `App PurchaseStore`; its own name if no simulator plays it.
+    /// The provider's name for people, such as `App Store`; its own name if no simulator plays it.
     package var storyTitle: String { StoryProviders.kind(of: self)?.title ?? rawValue }
 
     /// Makes the provider's simulator; nil if there is none.
