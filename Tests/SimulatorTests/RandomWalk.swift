@@ -125,13 +125,16 @@ struct RandomWalk {
         }
     }
 
+    /// True if the provider has an act. The first purchase, renewal, failed charge, recovery, cancellation and end are taken without
+    /// asking.
+    private func has(_ act: CustomerStory.Act) -> Bool {
+        guard act.absence(at: provider) == nil else { return false }
+        if provider == .revenuecat { return act.absence(at: isOfGooglePlayRelay ? .google : .apple) == nil }
+        return true
+    }
+
     /// The possible fates of a paid subscription; each provider's own rules narrow them.
     private mutating func active() {
-        let has = { [provider, isOfGooglePlayRelay] (act: CustomerStory.Act) in
-            guard act.absence(at: provider) == nil else { return false }
-            if provider == .revenuecat { return act.absence(at: isOfGooglePlayRelay ? .google : .apple) == nil }
-            return true
-        }
         let soonest = now + gap
         let end = truth.end
         let within = moment(from: soonest, to: max(soonest, end - gap))
@@ -151,11 +154,11 @@ struct RandomWalk {
             take(.cancel, at: within) { ($0.willRenew, $0.isMisunderstood) = (false, false) }
         case 0..<30 where !truth.willRenew && has(.uncancel):
             take(.uncancel, at: within) { $0.willRenew = true }
-        case 12..<26 where truth.plan.product == "basic" && changes:
+        case 12..<26 where truth.plan.product == "basic" && changes && has(.upgrade(.proMonthly)):
             if truth.next != nil && provider != .apple && !(isRare && provider == .google) { return atEnd() }
             let plan: CustomerStory.Plan = provider == .stripe || chance(60) ? .proMonthly : .proYearly
             change(.upgrade(plan), to: plan, at: within)
-        case 26..<32 where truth.plan == .proMonthly && truth.next == nil && changes:
+        case 26..<32 where truth.plan == .proMonthly && truth.next == nil && changes && has(.crossgrade(.proYearly)):
             let waits = provider == .apple || provider == .revenuecat
             if waits {
                 guard truth.willRenew else { return atEnd() }
@@ -512,7 +515,7 @@ extension RandomWalk {
             truth.plan == .proMonthly && truth.next == nil && truth.resumesAt == nil && truth.start <= now
             && (provider == .google || (truth.willRenew && !isTrial))
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<30 where CustomerStory.Act.buy(.coins).absence(at: provider) == nil: buyCoins(at: time)
+        case 0..<30 where has(.buy(.coins)): buyCoins(at: time)
         case 30..<45 where isActive && isPaid && (provider == .stripe || provider == .google): dispute(at: time)
         case 45..<60 where isActive && provider == .stripe:
             take(.expire(.customer), at: time) {
@@ -523,7 +526,9 @@ extension RandomWalk {
         // The lower level at once.
         case 60..<75 where isActive && canChange && (provider == .stripe || provider == .google):
             change(.upgrade(.basicMonthly), to: .basicMonthly, at: time)
-        case 45..<60 where truth.standing == .grace && truth.paid > 0 && truth.itemsSince < 2 && provider != .apple:
+        case 45..<60
+        where truth.standing == .grace && truth.paid > 0 && truth.itemsSince < 2 && provider != .apple
+            && has(.refund(.latest)):
             let isStripe = provider == .stripe
             take(.refund(.latest), at: time) {
                 ($0.standing, $0.willRenew) = (.ended, false)
@@ -534,7 +539,7 @@ extension RandomWalk {
             }
         case 60..<75
         where truth.standing == .grace && truth.plan.product == "basic" && truth.next == nil && provider != .stripe
-            && !isOfGooglePlayRelay:
+            && !isOfGooglePlayRelay && has(.upgrade(.proMonthly)):
             // The period was over, and what was left of it with it.
             take(.upgrade(.proMonthly), at: time) { $0.buy(.proMonthly, at: time) }
         case 45..<75 where truth.standing == .hold && provider != .stripe && !isOfGooglePlayRelay:
