@@ -39,7 +39,7 @@ extension AppleAdapter {
 
         /// Maps to canonical events.
         ///
-        /// - Throws: `DeliveryError` as ``AppleAdapter/normalize(_:)``.
+        /// - Throws: `DeliveryError` as ``AppleAdapter/normalize(_:)-(Authenticated<AppleNotification>)``.
         public func normalize(
             _ resolved: Authenticated<AppleNotification>
         ) throws(DeliveryError) -> Normalization {
