@@ -2,6 +2,7 @@ import LifecycleEvents
 
 extension AppleSimulator: StoryProvider {
     static let title = "App Store"
+    static let habits = Plot.Habits(changesRhythmLater: true)
 
     // https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
     static var redelivery: RedeliverySchedule {

@@ -2,6 +2,8 @@ import LifecycleEvents
 
 extension RevenueCatSimulator: StoryProvider {
     static let title = "RevenueCat"
+    // Those of the App Store.
+    static let habits = Plot.Habits(changesRhythmLater: true)
 
     // https://www.revenuecat.com/docs/integrations/webhooks: five more attempts, and 200 is the only success.
     static var redelivery: RedeliverySchedule {

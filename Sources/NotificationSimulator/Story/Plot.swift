@@ -29,6 +29,17 @@ struct Plot {
         var nextCharge: Int64 { nextPlan?.price ?? nextPrice ?? (offer == nil ? price : plan.price) }
     }
 
+    /// How a provider moves periods, where they differ.
+    struct Habits: Sendable {
+        /// True if a period keeps its place, however late it is paid for. Otherwise one that is paid for after grace begins with the
+        /// payment.
+        var keepsPeriods = false
+        /// True if a change to another rhythm waits for the end of the period.
+        var changesRhythmLater = false
+        /// True if a subscription that ended with a refund stays so when the refund is undone.
+        var endsForGood = false
+    }
+
     typealias Milliseconds = Int64
 
     struct Scene: Sendable {
@@ -43,7 +54,7 @@ struct Plot {
     }
 
     private let story: CustomerStory
-    private let provider: Provider
+    private let habits: Habits
     private var now: Milliseconds
     private var standing: Standing?
     /// True if the last payment was for a one-time purchase, so that its refund does not concern the subscription.
@@ -70,7 +81,7 @@ struct Plot {
         // The store moves periods, and a relay only reports them.
         var plot = Plot(
             story: story,
-            provider: store == .stripe ? .stripe : provider,
+            habits: StoryProviders.kind(of: store == .stripe ? .stripe : provider)?.habits ?? Habits(),
             now: start.millisecondsSince1970
         )
         var scenes: [Scene] = []
@@ -78,9 +89,9 @@ struct Plot {
         return scenes
     }
 
-    private init(story: CustomerStory, provider: Provider, now: Milliseconds) {
+    private init(story: CustomerStory, habits: Habits, now: Milliseconds) {
         self.story = story
-        self.provider = provider
+        self.habits = habits
         self.now = now
     }
 
@@ -155,9 +166,8 @@ struct Plot {
         case .endGrace: try change(.grace) { $0.state = .hold }
         case .recover:
             let standing = try current(.grace, .hold)
-            // Within grace the new period follows on the old one; after that it begins with the payment. Stripe never
-            // moves its periods.
-            try nextPeriod(from: standing.state == .grace || provider == .stripe ? standing.end : now)
+            // Within grace the new period follows on the old one; after that it begins with the payment.
+            try nextPeriod(from: standing.state == .grace || habits.keepsPeriods ? standing.end : now)
         case .cancel: try change(.active, .grace) { $0.willRenew = false }
         case .uncancel: try change(.active) { $0.willRenew = true }
         case .cancelCommitment: try change(.active) { _ in }
@@ -168,8 +178,7 @@ struct Plot {
             }
         case .upgrade(let plan): try replace(plan)
         case .crossgrade(let plan):
-            // A change to another rhythm waits for the end of the period in the App Store.
-            if provider == .apple || provider == .revenuecat {
+            if habits.changesRhythmLater {
                 try change(.active) { $0.nextPlan = plan }
             } else {
                 try replace(plan)
@@ -197,8 +206,7 @@ struct Plot {
                 try change(.active, .grace) { ($0.state, $0.willRenew) = (.ended, false) }
             }
         case .reverseRefund:
-            // Stripe's subscription was ended beside the refund, and stays so.
-            if provider != .stripe, standing?.state == .ended, !isItemLatest {
+            if !habits.endsForGood, standing?.state == .ended, !isItemLatest {
                 try change(.ended) { $0.state = .active }
             }
         case .loseDispute:

@@ -8,6 +8,8 @@ protocol StoryProvider: StorySimulator {
     static var title: String { get }
     /// The answers that it accepts, and the times at which it tries again.
     static var redelivery: RedeliverySchedule { get }
+    /// How it moves periods; as most do unless it says otherwise.
+    static var habits: Plot.Habits { get }
 
     /// Makes its simulator: the same seed gives the same bytes.
     static func simulator(seed: String) throws(SimulatorError) -> any StorySimulator
@@ -20,6 +22,7 @@ protocol StoryProvider: StorySimulator {
 }
 
 extension StoryProvider {
+    static var habits: Plot.Habits { Plot.Habits() }
     static func wording(of scene: Plot.Scene) -> Plot.Scene.Wording? { nil }
 }
 

@@ -2,6 +2,8 @@ import LifecycleEvents
 
 extension StripeSimulator: StoryProvider {
     static let title = "Stripe"
+    // Stripe never moves its periods, and a subscription is ended beside a refund.
+    static let habits = Plot.Habits(keepsPeriods: true, endsForGood: true)
 
     // https://docs.stripe.com/webhooks#retries: up to three days with growing waits, which are not published.
     static var redelivery: RedeliverySchedule {
