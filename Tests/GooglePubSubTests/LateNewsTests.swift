@@ -65,4 +65,72 @@ struct LateNewsTests {
             #expect(ledger.states.map(\.contradictions) == [[]], "\(order)")
         }
     }
+
+    /// The week's renewals, in time: the purchase names the last order that was paid, whatever the notification was about.
+    private static func week(_ number: Int64) -> GoogleVectors.Purchase {
+        Vectors.purchase("ACTIVE").with {
+            $0.start = start - 1000
+            $0.items[0].order = number == 0 ? Vectors.order : Vectors.order + "..\(number - 1)"
+            $0.items[0].expiry = start + (number + 1) * 7 * day
+        }
+    }
+
+    private static func grants(_ ledger: AccountLedger) -> [CreditGrant] {
+        let policy = CreditPolicy(["premium:monthly": .init(credits: 200, price: nil)])
+        return CreditStatement(
+            of: ledger.states,
+            under: policy,
+            uses: [],
+            at: Date(timeIntervalSince1970: Double(start + 20 * day) / 1000)
+        ).grants
+    }
+
+    /// Pub/Sub delivers at least once, and what was held up comes days later.
+    @Test(
+        "what is asked after the next renewal moves no period",
+        arguments: [
+            (type: 2, at: 7, asked: 15), (type: 1, at: 7, asked: 15), (type: 9, at: 12, asked: 16),
+            (type: 2, at: 7, asked: 20),
+        ]
+    )
+    func askedAfterTheNextRenewal(type: Int, at: Int64, asked: Int64) throws {
+        let inTime = try [(4, 0), (2, 1), (2, 2)].map { (type: Int, week: Int64) in
+            try Play.map(type, Self.week(week), at: Self.start + week * 7 * Self.day)
+        }
+        let late = try Play.map(
+            type,
+            Self.week(2),
+            at: Self.start + at * Self.day,
+            askedAt: Self.start + asked * Self.day
+        )
+        var usual = AccountLedger()
+        for normalization in inTime { _ = usual.apply(normalization) }
+        let expected = Self.grants(usual)
+        #expect(expected.map(\.credits) == [200, 200, 200])
+        for place in 0...inTime.count {
+            var ledger = AccountLedger()
+            var all = inTime
+            all.insert(late, at: place)
+            for (index, normalization) in all.enumerated() {
+                let applied = ledger.apply(normalization)
+                if index == all.count - 1, place == index {
+                    #expect(!applied.contains { $0.disposition == .applied }, "\(applied.map(\.event.kind))")
+                }
+            }
+            #expect(Self.grants(ledger) == expected, "at place \(place)")
+        }
+    }
+
+    /// After an outage of days the renewals of two weeks are asked about at once.
+    @Test("of two renewals in a backlog the later one is the last period's start", arguments: [false, true])
+    func backlog(isReversed: Bool) throws {
+        var renewals = try [7, 14].map { (time: Int64) in
+            try Play.map(2, Self.week(2), at: Self.start + time * Self.day, askedAt: Self.start + 17 * Self.day)
+        }
+        if isReversed { renewals.reverse() }
+        var ledger = AccountLedger()
+        _ = ledger.apply(try Play.map(4, Self.week(0), at: Self.start))
+        for renewal in renewals { _ = ledger.apply(renewal) }
+        #expect(Self.grants(ledger).map(\.from.millisecondsSince1970).last == Self.start + 14 * Self.day)
+    }
 }

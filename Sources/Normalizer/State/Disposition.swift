@@ -55,7 +55,9 @@ struct Disposition {
                 transaction: reading.subjectTransaction,
                 start: event.period?.startMilliseconds
             )
-            return period?.end != extended.to.millisecondsSince1970
+            guard let period, period.end == extended.to.millisecondsSince1970 else { return true }
+            // It was said of the period before, and the answer shows the one that runs by now.
+            return period.start > event.occurredAt.millisecondsSince1970 + (event.store.rules.chargesAhead ?? 0)
         case .priceChange(let change):
             let known = event.subscription.flatMap { now.priceChange(of: $0)?.value.change }
             return known.map { Report.Value.price($0) != Report.Value.price(change) } ?? false

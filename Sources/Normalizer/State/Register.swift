@@ -359,11 +359,20 @@ extension Fact.Period: Assertable {
 
 extension Assertion<Fact.Period> {
     /// True if the start of a period is read from another statement of it, and not from this one. This is a total order.
+    ///
+    /// A statement before an inferred one, then one in time before one that comes late. Of those in time the earliest is nearest to the
+    /// start. What comes late may have been said in the period before, so of those the latest is nearest.
     func yieldsStart(to other: Self) -> Bool {
         if value.isStartInferred != other.value.isStartInferred { return value.isStartInferred }
+        guard value.isStartInferred else { return precedes(other) }
+        if isLate != other.isLate { return isLate }
         let (start, moment) = (value.period.startMilliseconds, other.value.period.startMilliseconds)
-        return value.isStartInferred && start != moment ? start > moment : precedes(other)
+        return start == moment ? precedes(other) : isLate == (start < moment)
     }
+
+    /// True if the store had said long before what the statement is about, so that another period may have begun since: a delivery came
+    /// again or was held up. A day is longer than most hold-ups, and shorter than every period that is sold.
+    private var isLate: Bool { by.milliseconds - value.period.startMilliseconds > 86_400_000 }
 }
 
 extension Fact.PeriodEnd: Assertable {
