@@ -41,28 +41,37 @@ extension PlayItem {
                 )
             )
         }
-        // The change that it began with may never have been reported either.
-        if !isPeriodStated, lastedUntilReplaced,
-            case .productChanged(let change) = SubscriptionMapping(item: self).began.event
-        {
-            facts.append(
-                .productSwitch(
-                    Fact.ProductSwitch(
-                        periodStart: period.start,
-                        transaction: periodName,
-                        from: change.from,
-                        to: change.to,
-                        at: period.start,
-                        proration: change.proration
-                    )
-                )
-            )
-        }
+        if let change { facts.append(.productSwitch(change)) }
         if let price, price.role == .charged, let transaction {
             let time = order?.processedTime ?? order?.createTime ?? period.start
             facts.append(.charge(Fact.Charge(transaction: transaction, price: price, at: time)))
         }
         return facts
+    }
+
+    /// How the purchase took the place of another, where no event says it: the same plan was bought again, or the event of a change may
+    /// never have been reported.
+    private var change: Fact.ProductSwitch? {
+        guard isPeriodStated ? item.replacement != nil : lastedUntilReplaced else { return nil }
+        let (from, proration): (ProductID?, LifecycleEvent.ProductChange.Proration?)
+        switch SubscriptionMapping(item: self).began.event {
+        case .productChanged(let change) where !isPeriodStated:
+            (from, proration) = (change.from, change.proration)
+        case .started
+        where isPeriodStated && item.replacement?.productID == item.productID
+            && !isRenewalOrder && !item.isPrepaid:
+            from = productName
+            proration = item.replacement?.mode.flatMap(LifecycleEvent.ProductChange.Proration.init)
+        default: return nil
+        }
+        return Fact.ProductSwitch(
+            periodStart: period.start,
+            transaction: periodName,
+            from: from,
+            to: productName,
+            at: period.start,
+            proration: proration
+        )
     }
 
     private var access: [Fact] {

@@ -82,7 +82,7 @@ extension SubscriptionMapping {
 }
 
 extension LifecycleEvent.ProductChange.Proration {
-    fileprivate init?(_ mode: SubscriptionPurchase.Replacement.Mode) {
+    init?(_ mode: SubscriptionPurchase.Replacement.Mode) {
         switch mode {
         case .withTimeProration: self = .timeCredit
         case .chargeProratedPrice: self = .proratedCharge

@@ -153,8 +153,8 @@ extension CreditPlan {
 }
 
 extension CreditPlan.Tenure {
-    /// True if the store charged nothing for the change that it began with: then it can be made again and again, and must give nothing.
-    fileprivate var isChargedAtNothing: Bool {
+    /// True if the store charged nothing when it took the place of another: that can be done again and again, and must give nothing.
+    var isChargedAtNothing: Bool {
         switch proration {
         case .timeCredit?, .deferred?, LifecycleEvent.ProductChange.Proration.none?: true
         case .fullCharge?, .proratedCharge?, .refund?: false

@@ -263,8 +263,9 @@ struct TenureReading {
             }
             guard next.start > tenure.start, next.periodStart != tenure.periodStart else { return false }
             guard tenure.overSince.map({ $0 > next.start }) ?? true else { return false }
-            // A product that continues is renewed, unless the store sets off its unused part.
-            return tenure.isChanged(to: next) || (tenure.rules.restartsProduct && tenure.phase != .trial)
+            // A product that continues is renewed, unless the store sets off its unused part, or the rest of it pays for the new time.
+            return tenure.isChanged(to: next) || next.isChargedAtNothing
+                || (tenure.rules.restartsProduct && tenure.phase != .trial)
         }
         func next(_ range: Range<Int>) -> Int? {
             let candidates = range.filter(isTakenPlaceBy)
