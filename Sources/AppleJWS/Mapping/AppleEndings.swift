@@ -37,11 +37,12 @@ extension AppleSnapshot {
         return .fraction(fraction)
     }
 
-    /// The name of the refund. Further items can be refunded later, and that is another refund.
+    /// The name of the refund. Further items, or more of a quantity, can be refunded later, and that is another refund.
+    /// https://developer.apple.com/documentation/storekit/transaction/revocationpercentage
     var refundName: String {
-        guard transaction.revocationPercentage == nil, case .fraction(let fraction) = refundScope else {
-            return purchaseID.rawValue
-        }
+        guard transaction.revocationPercentage == nil || (transaction.quantity ?? 1) > 1,
+            case .fraction(let fraction) = refundScope
+        else { return purchaseID.rawValue }
         return "\(purchaseID)*\(fraction)"
     }
 
