@@ -411,7 +411,8 @@ if Context.environment["LIFECYCLE_OPTIMIZED"] != nil {
                 "-whole-module-optimization", "-num-threads", "1", "-no-emit-module-separately-wmo",
                 "-disable-batch-mode",
             ]
-        case _ where optimized.contains(target.name): flags = ["-Osize"]
+        // A process compiles at most 25 files. On two cores the last of Normalizer's three would wait for the others, and a core with it.
+        case _ where optimized.contains(target.name): flags = ["-Osize", "-j4"]
         default: continue
         }
         target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(flags)]
