@@ -381,7 +381,8 @@ extension Fact {
         /// From when on it paid for the rest of a period, if a change within that period was charged by itself. ``items`` are
         /// then the products that the change began.
         @OptionalEventTime public var changeStart: Date?
-        /// The part of each product, before anything is set off, if it paid for several and the store states their parts.
+        /// The part of each product, before anything is set off, if it paid for several, or for more than a product, and the store
+        /// states their parts.
         public var items: Optional<[PurchasedItem]>  // In full: as in `NormalizedEvent`.
 
         /// Makes the fact.

@@ -112,8 +112,8 @@ struct ChargeIndex {
         if period.fact.phase == .trial, isFree { return Payment(from: period.start, isTrial: true) }
         guard let charge else { return Payment() }
         let own = charge.value.items?.first { $0.product == product }?.price
-        // A payment for several products may not state the price of each.
-        let isShared = beginnings[period.start, default: 1] > 1
+        // A payment for several products may not state the price of each. One that states prices was not for this product alone.
+        let isShared = charge.value.items != nil || beginnings[period.start, default: 1] > 1
         return Payment(
             from: max(period.start, charge.value.at.millisecondsSince1970),
             charge: own ?? (isShared ? nil : Self.money(charge)),

@@ -35,10 +35,27 @@ extension InvoiceObject {
         billingReason == "subscription_update" && chargesForPeriod
     }
 
-    /// The part of each product in the charge for a period, if it pays for several: its lines less discounts, with the tax on top.
+    /// The part of each product in the charge for a period: its lines less discounts, with the tax on top. Nil if one product is all that
+    /// was charged. It is not if a fee, usage or the prorations of an earlier change come with it, or if a customer's balance pays.
     var chargedItems: [PurchasedItem]? {
-        guard paidStart != nil else { return nil }
-        return charges(for: linesOfPeriod(beginningBy: latestBeginning), ofAtLeast: 2)
+        guard paidStart != nil, let items = charges(for: linesOfPeriod(beginningBy: latestBeginning), ofAtLeast: 1),
+            items.count > 1 || (items.first?.price != money(amountPaid) && isSumOfLines)
+        else { return nil }
+        return items
+    }
+
+    /// True if its lines show all discounts and taxes: their charges add up to the total. Before 2020-08-27 a discount stood on the
+    /// invoice alone.
+    private var isSumOfLines: Bool {
+        guard let total, !hasMoreLines else { return false }
+        var rest = total
+        for line in lines {
+            guard let charged = line.charged else { return false }
+            let (difference, overflows) = rest.subtractingReportingOverflow(charged)
+            guard !overflows else { return false }
+            rest = difference
+        }
+        return rest == 0
     }
 
     /// The change within a period that it charges for: since when, and for which products. Nil if it is for a period of its own, or

@@ -1,0 +1,166 @@
+import FoundationEssentials
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+import WireJSON
+
+/// An invoice charges for more than a period, and a customer's balance may pay for some of it. A change sets off the period's own price.
+@Suite("The price of a period within its invoice")
+struct PeriodPriceTests {
+    typealias Taken = RareFlowTests.Taken
+    typealias Line = StripeInvoice.Line
+
+    private static let basic = StripePrice("price_basic", product: "basic", amount: 1000)
+    private static let pro = StripePrice("price_pro", product: "pro", amount: 2000)
+    private static let agency = StripePrice("price_agency", product: "agency", amount: 5000)
+    private static let middle = created + 15 * day
+    private static let next = created + 30 * day
+    private static let policy = CreditPolicy([
+        "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+        "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
+        "agency": .init(credits: 2000, price: Money(ExactDecimal(50), "USD")),
+    ])
+
+    private static func paid(
+        _ id: String,
+        reason: String,
+        _ lines: [Line],
+        at time: Int64,
+        in version: StripeSimulator.Version,
+        changed change: (inout StripeInvoice) -> Void = { _ in }
+    ) -> Taken {
+        var invoice = StripeInvoice(id, reason: reason, lines: lines, created: time)
+        invoice.paidAt = time
+        change(&invoice)
+        let object = JSONText.object(invoice.object(version))
+        return (simulator(version).event("invoice.paid", id: "evt_\(id)", created: time, object: object).bytes, time)
+    }
+
+    private static func fee(_ amount: Int64) -> Line {
+        var fee = Line(StripePrice("price_setup", product: "setup", amount: amount), from: created, to: created)
+        fee.isOneOff = true
+        return fee
+    }
+
+    /// The charge for the second half of a month under another product.
+    private static func prorations(_ old: StripePrice, _ new: StripePrice, from start: Int64) -> [Line] {
+        [(old, -old.amount / 2), (new, new.amount / 2)].map {
+            Line($0, amount: $1, from: start, to: start + 15 * day, isProration: true)
+        }
+    }
+
+    /// A change in the middle of a month, which is invoiced at once where a name of the invoice is given.
+    private static func change(
+        _ old: StripePrice,
+        _ new: StripePrice,
+        monthFrom start: Int64 = created,
+        invoice: String? = nil,
+        in version: StripeSimulator.Version
+    ) -> [Taken] {
+        let time = start + 15 * day
+        let (before, after) = (
+            ItemTests.subscription([old], from: start), ItemTests.subscription([new], from: start)
+        )
+        let updated = RareFlowTests.updated(after, from: before, at: time, version)
+        guard let invoice else { return [updated] }
+        let lines = prorations(old, new, from: time)
+        return [updated, paid(invoice, reason: "subscription_update", lines, at: time, in: version)]
+    }
+
+    /// The credits of each product that are left, in any order of the notifications.
+    private static func credits(_ deliveries: [Taken], on days: Int64) throws -> Set<[ProductID: Int64]> {
+        var found: Set<[ProductID: Int64]> = []
+        let adapter = try policed { $0.refundSource = .refunds }
+        try RareFlowTests.Host.inEachOrder(deliveries, by: adapter) { host in
+            let at = date(created + days * day)
+            let statement = CreditStatement(of: host.state, under: policy, uses: [], at: at)
+            found.insert(
+                statement.grants.reduce(into: [:]) { if $1.left > 0 { $0[$1.product ?? "", default: 0] += $1.left } }
+            )
+        }
+        return found
+    }
+
+    @Test("a fee with the first payment is not set off", arguments: ItemTests.versions, [nil, "in_2"])
+    func fee(version: StripeSimulator.Version, invoice: String?) throws {
+        let lines = [Line(Self.basic, from: created, to: Self.next), Self.fee(5000)]
+        let life =
+            [
+                RareFlowTests.began(ItemTests.subscription([Self.basic]), version),
+                Self.paid("in_1", reason: "subscription_create", lines, at: created, in: version),
+            ] + Self.change(Self.basic, Self.pro, invoice: invoice, in: version)
+        // 5.00 of basic's 10.00 are unused, and pro costs 10.00 for the rest.
+        #expect(try Self.credits(life, on: 16) == [["basic": 200, "pro": 125]])
+    }
+
+    @Test("prorations of the month before, which come with a renewal, are not set off", arguments: ItemTests.versions)
+    func pendingProrations(version: StripeSimulator.Version) throws {
+        let first = ItemTests.subscription([Self.pro])
+        let renewed = ItemTests.subscription([Self.pro], from: Self.next)
+        let lines = [Line(Self.pro, from: Self.next, to: Self.next + 30 * day)]
+        let life =
+            [
+                RareFlowTests.updated(renewed, from: first, at: Self.next, version),
+                Self.paid(
+                    "in_\(Self.next)",
+                    reason: "subscription_cycle",
+                    lines + Self.prorations(Self.basic, Self.pro, from: Self.middle),
+                    at: Self.next,
+                    in: version
+                ),
+            ] + Self.change(Self.pro, Self.agency, monthFrom: Self.next, in: version)
+        // 10.00 of pro's 20.00 are unused, and agency costs 25.00 for the rest: 15.00 of 50.00.
+        #expect(try Self.credits(life, on: 46) == [["pro": 500, "agency": 600]])
+    }
+
+    @Test("time before the first period is not set off", arguments: ItemTests.versions)
+    func backdated(version: StripeSimulator.Version) throws {
+        let lines = [
+            Line(Self.basic, amount: 2000, from: created - 60 * day, to: created),
+            Line(Self.basic, from: created, to: Self.next),
+        ]
+        let life =
+            [
+                RareFlowTests.began(ItemTests.subscription([Self.basic]), version),
+                Self.paid("in_1", reason: "subscription_create", lines, at: created, in: version),
+            ] + Self.change(Self.basic, Self.pro, invoice: "in_2", in: version)
+        #expect(try Self.credits(life, on: 16) == [["basic": 200, "pro": 125]])
+    }
+
+    @Test("a period counts in full, whatever the customer's balance pays of it", arguments: [0, 100, 1200] as [Int64])
+    func balance(paid amount: Int64) throws {
+        let lines = [Line(Self.basic, from: created, to: Self.next)]
+        let life =
+            [
+                RareFlowTests.began(ItemTests.subscription([Self.basic]), .endive),
+                Self.paid("in_1", reason: "subscription_create", lines, at: created, in: .endive) {
+                    $0.amountPaid = amount
+                },
+            ] + Self.change(Self.basic, Self.pro, invoice: "in_2", in: .endive)
+        #expect(try Self.credits(life, on: 16) == [["basic": 200, "pro": 125]])
+    }
+
+    @Test("a discount that no line shows leaves the amount that was paid as the price")
+    func discountOfInvoice() throws {
+        let lines = [Line(Self.basic, from: created, to: Self.next)]
+        let life =
+            [
+                RareFlowTests.began(ItemTests.subscription([Self.basic]), .v2020),
+                Self.paid("in_1", reason: "subscription_create", lines, at: created, in: .v2020) { $0.discount = 400 },
+            ] + Self.change(Self.basic, Self.pro, invoice: "in_2", in: .v2020)
+        // 3.00 of 6.00 are unused, and 7.00 of 20.00 paid.
+        #expect(try Self.credits(life, on: 16) == [["basic": 200, "pro": 175]])
+    }
+
+    @Test("a refund takes its share of everything that the payment was for, since it names no line")
+    func refundOfPart() throws {
+        let lines = [Line(Self.basic, from: created, to: Self.next), Self.fee(3000)]
+        let life = [
+            RareFlowTests.began(ItemTests.subscription([Self.basic]), .v2020),
+            Self.paid("in_1", reason: "subscription_create", lines, at: created, in: .v2020),
+            PaymentJoinTests.refund("re_1", 1000, of: "pi_in_1", at: created + day, in: .v2020),
+        ]
+        #expect(try Self.credits(life, on: 2) == [["basic": 150]])
+    }
+}
