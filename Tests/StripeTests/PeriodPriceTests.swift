@@ -17,9 +17,9 @@ struct PeriodPriceTests {
     private static let middle = created + 15 * day
     private static let next = created + 30 * day
     private static let policy = CreditPolicy([
-        "basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
+        "basic": .init(credits: 200, trialCredits: 20, price: Money(ExactDecimal(10), "USD")),
         "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
-        "agency": .init(credits: 2000, price: Money(ExactDecimal(50), "USD")),
+        "agency": .init(credits: 2000, price: Money(ExactDecimal(50), "USD")), "free": .init(credits: 50),
     ])
 
     private static func paid(
@@ -92,6 +92,35 @@ struct PeriodPriceTests {
             ] + Self.change(Self.basic, Self.pro, invoice: invoice, in: version)
         // 5.00 of basic's 10.00 are unused, and pro costs 10.00 for the rest.
         #expect(try Self.credits(life, on: 16) == [["basic": 200, "pro": 125]])
+    }
+
+    @Test("a fee at the start of a trial pays for no period: the trial's credits count", arguments: ItemTests.versions)
+    func feeOfTrial(version: StripeSimulator.Version) throws {
+        var trial = ItemTests.subscription([Self.basic])
+        trial.end = created + 14 * day
+        (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", created, trial.end)
+        let lines = [Line(Self.basic, amount: 0, from: created, to: trial.end), Self.fee(100)]
+        let life = [
+            RareFlowTests.began(trial, version),
+            Self.paid("in_1", reason: "subscription_create", lines, at: created, in: version),
+        ]
+        #expect(try Self.credits(life, on: 1) == [["basic": 20]])
+    }
+
+    @Test("a product of no price is paid for by its invoice, with a fee or without", arguments: [false, true])
+    func freeProduct(hasFee: Bool) throws {
+        let free = StripePrice("price_free", product: "free", amount: 0)
+        let life = [
+            RareFlowTests.began(ItemTests.subscription([free]), .endive),
+            Self.paid(
+                "in_1",
+                reason: "subscription_create",
+                [Line(free, from: created, to: Self.next)] + (hasFee ? [Self.fee(100)] : []),
+                at: created,
+                in: .endive
+            ),
+        ]
+        #expect(try Self.credits(life, on: 1) == [["free": 50]])
     }
 
     @Test("prorations of the month before, which come with a renewal, are not set off", arguments: ItemTests.versions)

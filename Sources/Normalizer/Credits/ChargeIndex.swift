@@ -108,8 +108,9 @@ struct ChargeIndex {
             )
         }
         let charge = assigned ?? named ?? first(from: period.start, before: period.end)
-        let isFree = charge.map { $0.value.price.money.amount.coefficient <= 0 } ?? true
-        if period.fact.phase == .trial, isFree { return Payment(from: period.start, isTrial: true) }
+        if period.fact.phase == .trial, charge.map(Self.isFree) ?? true {
+            return Payment(from: period.start, isTrial: true)
+        }
         guard let charge else { return Payment() }
         let own = charge.value.items?.first { $0.product == product }?.price
         // A payment for several products may not state the price of each. One that states prices was not for this product alone.
@@ -126,6 +127,12 @@ struct ChargeIndex {
     private func first(from start: Int64, before end: Int64) -> Register<Fact.Charge>? {
         let index = unassigned.partitioningIndex { $0.at >= start }
         return index < unassigned.count && unassigned[index].at < end ? unassigned[index].charge : nil
+    }
+
+    /// True if it took nothing for a product, whatever else it took money for.
+    private static func isFree(_ charge: Register<Fact.Charge>) -> Bool {
+        let parts = charge.value.items?.map(\.price) ?? [charge.value.price.money]
+        return parts.allSatisfy { ($0 ?? charge.value.price.money).amount.coefficient <= 0 }
     }
 
     private static func money(_ charge: Register<Fact.Charge>) -> Money? {
