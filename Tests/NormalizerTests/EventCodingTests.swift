@@ -69,6 +69,12 @@ private let facts: [Fact] = [
         .init(RenewalTerms(willRenew: false, nextProduct: "q", nextPrice: money, renewsAt: t1), reason: .customer)
     ),
     .billing(.init(.grace, periodStart: t0, graceUntil: t1, retryUntil: t1)),
+    .billing(
+        .init(
+            .grace,
+            charge: .init(transaction: "1", attempt: 2, changeStart: t0, items: [.init(product: "p", price: money)])
+        )
+    ),
     .pause(.init(.scheduled, resumesAt: t1)),
     .priceChange(.init(nil)),
     .priceChange(.init(.init(stage: .accepted, consentRequired: false))),

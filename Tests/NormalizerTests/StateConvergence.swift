@@ -100,7 +100,11 @@ struct RandomStory {
                     periodStart: one(nil, time()),
                     graceUntil: one(nil, time()),
                     isPartial: pick(2) == 0,
-                    isGraceInferred: pick(4) == 0
+                    isGraceInferred: pick(4) == 0,
+                    charge: one(
+                        nil,
+                        .init(transaction: name(), attempt: 1, changeStart: time(), items: [.init(product: "b")])
+                    )
                 )
             )
         case 9: return .pause(Fact.PauseState(one(.none, .scheduled, .paused), resumesAt: one(nil, time())))

@@ -262,17 +262,31 @@ extension Fact {
             public var attempt: Int64
             /// True if the customer has to confirm the payment.
             public var actionRequired: Bool
+            /// From when on it is for the rest of a period, if it is for a change within that period alone. ``items`` are then the products
+            /// that the change began.
+            @OptionalEventTime public var changeStart: Date?
+            /// The part of each product, if the store states their parts.
+            public var items: Optional<[PurchasedItem]>  // In full: as in `NormalizedEvent`.
 
             /// Makes the description of an attempt.
-            public init(transaction: TransactionID, attempt: Int64, actionRequired: Bool = false) {
+            public init(
+                transaction: TransactionID,
+                attempt: Int64,
+                actionRequired: Bool = false,
+                changeStart: Date? = nil,
+                items: [PurchasedItem]? = nil
+            ) {
                 self.transaction = transaction
                 self.attempt = attempt
                 self.actionRequired = actionRequired
+                self.changeStart = changeStart
+                self.items = items
             }
 
             private enum CodingKeys: String, CodingKey {
-                case transaction, attempt
+                case transaction, attempt, items
                 case actionRequired = "action_required"
+                case changeStart = "change_start"
             }
         }
 

@@ -23,7 +23,10 @@ struct ChargeIndex {
     private struct Change {
         var transaction: TransactionID
         var start: Int64
-        var charge: Register<Fact.Charge>
+        /// Nil as long as it is not paid, after it failed.
+        var charge: Register<Fact.Charge>?
+        /// True if it failed at first: the change is not paid for before it is.
+        var hasFailed = false
     }
 
     private let byTransaction: [TransactionID: Register<Fact.Charge>]
@@ -39,15 +42,27 @@ struct ChargeIndex {
 
     init(_ state: SubscriptionState, _ timeline: PeriodTimeline) {
         byTransaction = state.charges
+        let failed = Self.failedChanges(of: state)
         for (name, charge) in state.charges.sorted(by: { $0.key < $1.key }) {
             if let start = charge.value.periodStart?.millisecondsSince1970 {
                 byStart[start, default: []].append(charge)
             } else if let start = charge.value.changeStart?.millisecondsSince1970 {
-                let change = Change(transaction: state.transaction(named: name), start: start, charge: charge)
+                let transaction = state.transaction(named: name)
+                let change = Change(
+                    transaction: transaction,
+                    start: start,
+                    charge: charge,
+                    hasFailed: failed[transaction] != nil
+                )
                 for item in charge.value.items ?? [] { changes[item.product, default: []].append(change) }
             } else if !name.isEmpty, charge.by.authority != .store {
                 unassigned.append((charge.value.at.millisecondsSince1970, charge))
             }
+        }
+        for (transaction, charge) in failed.sorted(by: { $0.key < $1.key }) where !state.isPaid(transaction) {
+            guard let start = charge.changeStart?.millisecondsSince1970 else { continue }
+            let change = Change(transaction: transaction, start: start, hasFailed: true)
+            for item in charge.items ?? [] { changes[item.product, default: []].append(change) }
         }
         unassigned.sort { $0.at < $1.at }
         for period in timeline.periods {
@@ -55,6 +70,26 @@ struct ChargeIndex {
             if let order = period.transaction, startOfOrder[order] == nil { startOfOrder[order] = period.start }
         }
         for item in timeline.items where item.grantedSince <= item.start { beginnings[item.start, default: 0] += 1 }
+    }
+
+    /// The failed charges for changes within periods, by their transactions.
+    private static func failedChanges(of state: SubscriptionState) -> [TransactionID: Fact.Billing.FailedCharge] {
+        var failed: [TransactionID: Fact.Billing.FailedCharge] = [:]
+        for (_, registers) in state.registers.all {
+            for statement in registers.unpaidChanges?.inOrder ?? [] {
+                guard let charge = statement.value.charge else { continue }
+                failed[state.transaction(named: charge.transaction)] = charge
+            }
+        }
+        return failed
+    }
+
+    /// True if a product began within a period by a change whose charge failed, and is not paid.
+    func isUnpaid(_ strand: Strand, among strands: [Strand], in period: PeriodTimeline.Period) -> Bool {
+        guard strand.start > period.start, let change = change(to: strand, among: strands, in: period) else {
+            return false
+        }
+        return change.charge == nil
     }
 
     /// The payment for a product of a period, or for the rest of the period if the product began within it.
@@ -67,14 +102,15 @@ struct ChargeIndex {
         _ rules: StoreRules
     ) -> Payment {
         var payment = payment(of: strand.product, in: period, rules)
-        guard strand.start > period.start, let change = change(to: strand, among: strands, in: period) else {
-            return payment
-        }
+        guard strand.start > period.start, let change = change(to: strand, among: strands, in: period),
+            let charge = change.charge
+        else { return payment }
+        if change.hasFailed { payment.from = payment.from.map { max($0, charge.value.at.millisecondsSince1970) } }
         payment.change = change.transaction
         // It is the price of the rest, less what was set off. The credits follow from the price of the whole.
         (payment.charge, payment.isLine) = (nil, false)
-        payment.total = Self.money(change.charge)
-        payment.isNet = rules.chargesNet && change.charge.by.authority == .store
+        payment.total = Self.money(charge)
+        payment.isNet = rules.chargesNet && charge.by.authority == .store
         return payment
     }
 
@@ -88,7 +124,8 @@ struct ChargeIndex {
             guard change.start >= period.start, change.start < period.end else { return false }
             return beginnings.min { distance(change, $0) < distance(change, $1) } == strand.start
         }
-        return own.min { distance($0, strand.start) < distance($1, strand.start) }
+        let paid = own.filter { $0.charge != nil }
+        return (paid.isEmpty ? own : paid).min { distance($0, strand.start) < distance($1, strand.start) }
     }
 
     /// The payment for a product of a period.

@@ -102,6 +102,33 @@ extension [Strand] {
     }
 }
 
+extension [Strand] {
+    /// Leaves out products that are not paid for: each product that one replaced continues in its place.
+    func leavingOut(_ isUnpaid: (Strand) -> Bool) -> [Strand] {
+        guard contains(where: isUnpaid) else { return self }
+        var paid: [Strand] = []
+        /// Where each strand, or the one that continues in its place, stands among the paid ones.
+        var places: [Int?] = []
+        var leftOut: Set<Int> = []
+        for (number, strand) in enumerated() {
+            let before = strand.before.flatMap { places[$0] }
+            // Back to what continued, the product is the same strand again.
+            let isReturn =
+                strand.before.map(leftOut.contains) ?? false && before.map { paid[$0].product } == strand.product
+            guard isReturn || isUnpaid(strand) else {
+                places.append(paid.count)
+                paid.append(strand)
+                paid[paid.count - 1].before = before
+                continue
+            }
+            if !isReturn { leftOut.insert(number) }
+            places.append(before)
+            if let before { (paid[before].end, paid[before].endsAsMain) = (strand.end, strand.endsAsMain) }
+        }
+        return paid
+    }
+}
+
 extension CreditPlan.Tenure {
     /// The tenure of a strand, without what a policy and the state's refunds say of it.
     init(

@@ -34,6 +34,7 @@ struct TenureReading {
             let stretches = period.accessEnd > period.start ? Stretch.all(of: period, switches[index] ?? []) : []
             var strands = Strand.all(of: stretches, items[index] ?? [])
             if !stretches.isEmpty { strands.add(period.companions, of: period) }
+            strands = strands.leavingOut { charges.isUnpaid($0, among: strands, in: period) }
             var isRestored = false
             if let transaction = period.transaction {
                 isRestored = state.refund(of: transaction).map { $0.value.scope == nil } ?? false

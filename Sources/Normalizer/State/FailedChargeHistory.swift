@@ -1,10 +1,11 @@
 import FoundationEssentials
 
 /// The name of a failed charge. Not every store names the period whose renewal failed; the end of the grace that it led to is then
-/// the same in every statement of it.
+/// the same in every statement of it. A charge for a change within a period is no renewal, and has its own name.
 package enum FailedChargeName: Hashable, Comparable, Sendable {
     case renewal(of: Int64)
     case grace(until: Int64)
+    case change(TransactionID)
 
     fileprivate init?(_ billing: Fact.Billing) {
         if let start = billing.periodStart {
@@ -19,8 +20,13 @@ package enum FailedChargeName: Hashable, Comparable, Sendable {
 
 /// Which of the statements of one failed charge a history keeps.
 package protocol FailedChargeChoice: Hashable, Sendable {
+    static func name(of billing: Fact.Billing) -> FailedChargeName?
     static func includes(_ billing: Fact.Billing) -> Bool
     static func prefers(_ assertion: Assertion<Fact.Billing>, to known: Assertion<Fact.Billing>) -> Bool
+}
+
+extension FailedChargeChoice {
+    package static func name(of billing: Fact.Billing) -> FailedChargeName? { FailedChargeName(billing) }
 }
 
 /// The last statement shows how long a charge that failed left access.
@@ -43,6 +49,21 @@ package enum FirstWithoutAccess: FailedChargeChoice {
     }
 }
 
+/// A change within a period whose own charge failed is not paid for until that is.
+package enum UnpaidChange: FailedChargeChoice {
+    package static func name(of billing: Fact.Billing) -> FailedChargeName? {
+        billing.charge.map { .change($0.transaction) }
+    }
+
+    package static func includes(_ billing: Fact.Billing) -> Bool {
+        billing.status != .settled && billing.charge?.changeStart != nil
+    }
+
+    package static func prefers(_ assertion: Assertion<Fact.Billing>, to known: Assertion<Fact.Billing>) -> Bool {
+        known.precedes(assertion)
+    }
+}
+
 /// Failed charges: one statement of each, whatever the order of arrival.
 package struct FailedChargeHistory<Choice: FailedChargeChoice>: Hashable, Sendable, Codable {
     package private(set) var assertions: [FailedChargeName: Assertion<Fact.Billing>] = [:]
@@ -54,7 +75,7 @@ package struct FailedChargeHistory<Choice: FailedChargeChoice>: Hashable, Sendab
 
     /// Leaves out a statement that does not tell its charge from others.
     fileprivate mutating func insert(_ assertion: Assertion<Fact.Billing>) {
-        guard Choice.includes(assertion.value), let name = FailedChargeName(assertion.value) else { return }
+        guard Choice.includes(assertion.value), let name = Choice.name(of: assertion.value) else { return }
         if let known = assertions[name], !Choice.prefers(assertion, to: known) { return }
         assertions[name] = assertion
     }
@@ -78,7 +99,23 @@ package typealias GraceHistory = FailedChargeHistory<LastStatement>
 /// Failed charges that the store tries again without access.
 package typealias RetryHistory = FailedChargeHistory<FirstWithoutAccess>
 
+/// Failed charges for changes within periods.
+package typealias UnpaidChangeHistory = FailedChargeHistory<UnpaidChange>
+
 extension SubscriptionState.Registers {
+    /// Keeps a failed charge for a change within a period.
+    mutating func noteUnpaidChange(_ assertion: Assertion<Fact.Billing>) { mergeUnpaidChanges([assertion]) }
+
+    mutating func mergeUnpaidChanges(_ other: UnpaidChangeHistory?) {
+        if let other { mergeUnpaidChanges(other.inOrder) }
+    }
+
+    private mutating func mergeUnpaidChanges(_ assertions: [Assertion<Fact.Billing>]) {
+        var history = unpaidChanges ?? UnpaidChangeHistory()
+        for assertion in assertions { history.insert(assertion) }
+        unpaidChanges = history.assertions.isEmpty ? nil : history
+    }
+
     /// Keeps a failed charge that had grace.
     mutating func noteGrace(_ assertion: Assertion<Fact.Billing>) { mergeGrace(Register(assertion), nil) }
 

@@ -22,6 +22,8 @@ public struct SubscriptionState: Hashable, Sendable {
         package var earlierGraces: GraceHistory?
         /// The failed charges without grace, or after it: the first statement of each.
         package internal(set) var retries: RetryHistory?
+        /// The charges for changes within periods that failed; one may be paid since.
+        package internal(set) var unpaidChanges: UnpaidChangeHistory?
         package var pause: Register<Fact.PauseState>?
         /// The purchase as a whole is over or withheld, or open again.
         package var closure: Register<Fact.Closure>?
@@ -36,6 +38,7 @@ public struct SubscriptionState: Hashable, Sendable {
             longestGrace.merge(other.longestGrace)
             mergeGrace(other.grace, other.earlierGraces)
             mergeRetries(other.retries)
+            mergeUnpaidChanges(other.unpaidChanges)
             pause.merge(other.pause)
             closure.merge(other.closure)
             closureOfItems.merge(other.closureOfItems)
@@ -50,6 +53,7 @@ public struct SubscriptionState: Hashable, Sendable {
             case nextProduct = "next_product"
             case earlierGraces = "earlier_graces"
             case priceChange = "price_change"
+            case unpaidChanges = "unpaid_changes"
         }
     }
 
@@ -351,6 +355,11 @@ extension SubscriptionState.Registers {
             let known = retries
             noteRetry(stated)
             if retries != known { isNew = true }
+        }
+        if billing.charge?.changeStart != nil {
+            let known = unpaidChanges
+            noteUnpaidChange(stated)
+            if unpaidChanges != known { isNew = true }
         }
         guard billing.status != .settled, billing.graceUntil != nil else { return isNew }
         let known = (grace, earlierGraces)

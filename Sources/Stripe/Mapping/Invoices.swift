@@ -237,11 +237,14 @@ extension Mapping {
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
         let access = failedAccess(start: span?.start, end: span?.end ?? invoice.lastEnd)
         let retry = invoice.nextAttempt?.date
+        let change = invoice.chargedChange
         let charge = invoice.id.map {
             Fact.Billing.FailedCharge(
                 transaction: TransactionID($0),
                 attempt: max(1, invoice.attemptCount),
-                actionRequired: actionRequired
+                actionRequired: actionRequired,
+                changeStart: change?.start.date,
+                items: change?.items
             )
         }
         switch access {

@@ -172,6 +172,14 @@ extension Mapping {
         var rolled: Bool { before.rolled(to: subscription) }
         /// True if a period began ahead of the end of the one before it.
         var restarted: Bool { before.restarted(to: subscription) }
+
+        /// The products that began within a period, if the update made an invoice, which is for the rest of that then.
+        var begunByInvoice: [PurchasedItem]? {
+            guard before.hasNewInvoice, let items = before.items, !rolled, !restarted else { return nil }
+            let begun = Set(before.itemsNow.lazy.filter { !$0.isBilledByUse }.map(\.price.productID))
+                .subtracting(items.map(\.price.productID))
+            return begun.isEmpty ? nil : begun.sorted().map { PurchasedItem(product: $0) }
+        }
     }
 
     /// One update can hold several facts. They come in this order: renewal, items, pause, state.
@@ -439,7 +447,7 @@ extension Mapping {
         case (.some, .incompleteExpired):
             return purchaseFailed(update.stated)
         case (.some, .pastDue):
-            return pastDue(update.stated)
+            return pastDue(update.stated, for: update.begunByInvoice)
         case (.some, .unpaid):
             return unpaid(update.stated)
         default:

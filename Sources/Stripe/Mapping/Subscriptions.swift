@@ -248,14 +248,22 @@ extension Mapping {
         )
     }
 
-    /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact.
-    func pastDue(_ stated: Stated) -> Draft {
+    /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact. There is no attempt
+    /// if the customer has to confirm it first (`default_incomplete`, https://docs.stripe.com/api/subscriptions/update).
+    ///
+    /// - Parameter begun: the products that the invoice is for, if it is for a change within a period alone.
+    func pastDue(_ stated: Stated, for begun: [PurchasedItem]? = nil) -> Draft {
         let subscription = stated.subscription
         var subject = stated.subject
         if let invoice = subscription.latestInvoice {
             subject.facts = subject.facts.map { fact in
                 guard case .billing(var billing) = fact else { return fact }
-                billing.charge = Fact.Billing.FailedCharge(transaction: invoice, attempt: 1)
+                billing.charge = Fact.Billing.FailedCharge(
+                    transaction: invoice,
+                    attempt: 1,
+                    changeStart: begun == nil ? nil : created.date,
+                    items: begun
+                )
                 return .billing(billing)
             }
         }
