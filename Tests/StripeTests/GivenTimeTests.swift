@@ -94,6 +94,26 @@ struct GivenTimeTests {
         }
     }
 
+    @Test("the trial of a backdated subscription comes first, though the start lies before", arguments: versions)
+    func backdatedTrial(version: StripeSimulator.Version) throws {
+        var trial = RareFlowTests.active(.basic)
+        (trial.startDate, trial.madeAt, trial.end) = (created - 200 * day, created, created + 14 * day)
+        (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", created, trial.end)
+        var unpaid = RareFlowTests.next(trial, invoice: "in_2")
+        unpaid.status = "past_due"
+        let free = StripeInvoice.Line(.basic, amount: 0, from: created, to: trial.end)
+        let deliveries = [
+            RareFlowTests.began(trial, version),
+            Self.paid("in_1", reason: "subscription_create", [free], at: created, version: version),
+            RareFlowTests.updated(unpaid, from: trial, at: trial.end + 3600, version),
+        ]
+        for order in RareFlowTests.permutations(deliveries) {
+            let state = try RareFlowTests.Host(adapter(), order).state
+            #expect(Self.credits(state, on: 5) == 50)
+            #expect(state.snapshot(at: date(created + 5 * day)).phase == .trial)
+        }
+    }
+
     @Test(
         "a trial that ended in a pause pays out in full once it goes on",
         arguments: versions,

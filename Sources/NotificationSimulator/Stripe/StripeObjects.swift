@@ -87,6 +87,8 @@ package struct StripeSubscription: Sendable {
     package var end: Int64
     package var startDate: Int64
     package var latestInvoice: String?
+    /// When it was made, if its start is backdated.
+    package var madeAt: Int64?
     package var cancelAtPeriodEnd = false
     package var cancelAt: Int64?
     package var canceledAt: Int64?
@@ -144,7 +146,7 @@ package struct StripeSubscription: Sendable {
             )
         }
         members.append("collection_method", "charge_automatically")
-        members.append("created", .integer(startDate))
+        members.append("created", .integer(madeAt ?? startDate))
         members.append("currency", .string(items.first?.price.currency ?? "usd"))
         if !version.isBasilOrLater {
             members.append("current_period_end", .integer(end))

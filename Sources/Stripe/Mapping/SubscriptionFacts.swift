@@ -88,12 +88,13 @@ extension SubscriptionObject {
         }
     }
 
-    /// True if the trial came first, so that it leads to the first payment.
+    /// True if the trial came first, so that it leads to the first payment. A backdated subscription starts before it is made, and its
+    /// trial can only begin then (https://docs.stripe.com/billing/subscriptions/backdating).
     var isTrialOfStart: Bool {
         guard let began = startDate, let trial = trialStart ?? (status == .trialing ? current?.start : nil) else {
             return true
         }
-        return trial <= began
+        return trial <= max(began, created ?? began)
     }
 
     /// The end of the trial that leads to the first payment. Free time that a merchant gives to a payer leads to a

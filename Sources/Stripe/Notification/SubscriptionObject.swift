@@ -93,6 +93,8 @@ final class SubscriptionObject: WireObject, Sendable {
     /// When the last of the current periods ends.
     let periodEnd: Milliseconds?
     let startDate: Milliseconds?
+    /// When it was made, which is later than the start of a backdated one.
+    let created: Milliseconds?
     let cancelAtPeriodEnd: Bool
     let cancelAt: Milliseconds?
     let canceledAt: Milliseconds?
@@ -149,6 +151,7 @@ final class SubscriptionObject: WireObject, Sendable {
         spans = Self.spans(of: items, start: ownStart, end: ownEnd)
         periodEnd = spans.reduce(nil) { max($0 ?? $1.end, $1.end) } ?? ownEnd
         startDate = try fields.time(.startDate)
+        created = try fields.time(.created)
         cancelAtPeriodEnd = try fields.optionalBool(.cancelAtPeriodEnd) ?? false
         cancelAt = try fields.time(.cancelAt)
         canceledAt = try fields.time(.canceledAt)
@@ -165,10 +168,8 @@ final class SubscriptionObject: WireObject, Sendable {
         schedule = try fields.reference(.schedule)
         var pauseAnomalies: [String] = []
         if var pause = try fields.reader(.pauseCollection) {
-            collectionPause = CollectionPause(
-                behavior: pause.descriptiveString("behavior"),
-                resumesAt: try pause.time("resumes_at")
-            )
+            let behavior = pause.descriptiveString("behavior")
+            collectionPause = CollectionPause(behavior: behavior, resumesAt: try pause.time("resumes_at"))
             pauseAnomalies = pause.anomalies
         } else {
             collectionPause = nil
