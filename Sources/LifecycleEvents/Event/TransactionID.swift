@@ -8,7 +8,7 @@ public struct TransactionID: OpenValue, Comparable, CodingKeyRepresentable {
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-// The grammar of Google Play's orders. Other stores' ids have no parts. All channels have to name these alike.
+// The grammar of Google Play's orders. Only these names have parts that are read. All channels have to name these alike.
 //
 // - `GPA.1234-5678-9012-34567`: the order that a purchase began with.
 // - `GPA.1234-5678-9012-34567..3`: the order of one of its renewals.

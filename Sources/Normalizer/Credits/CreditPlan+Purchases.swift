@@ -50,7 +50,7 @@ extension CreditPlan {
     ) -> [(Int64, ExactFraction)] {
         var lost: [(Int64, ExactFraction)] = []
         if let refund = state.refund(of: purchase.transaction)?.value {
-            let charge = state.charges[purchase.transaction]?.value.price.money ?? purchase.purchase.price?.money
+            let charge = state.paid(with: purchase)
             let quantity = purchase.purchase.quantity
             let share = Self.fraction(refund, of: purchase.product, charge: charge, quantity: quantity)
             if let share { lost.append((refund.at.millisecondsSince1970, share)) }

@@ -143,6 +143,7 @@ extension SubscriptionState {
         // Reading the periods costs the most, and an event that adds nothing changes none of them.
         let now = join(statement) ? Situation(self, from: bound) : prior
         let report = Report(event)
+        let purchase = (purchases[paidBy] ?? purchases[transaction(named: paidBy)])?.value
         let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
         let isEndReported = wasEndReported(with: event, report, now: now)
         let isEndMoved = wasEndMoved(since: report, now: now)
@@ -156,7 +157,8 @@ extension SubscriptionState {
             priorRefund: priorRefund,
             refundStood: (refundBefore?.standing, refund(of: paidBy)?.standing),
             isPaid: isPaid,
-            purchase: (purchases[paidBy] ?? purchases[transaction(named: paidBy)])?.value,
+            purchase: purchase,
+            paid: purchase.flatMap { paid(with: $0) },
             hadRefund: hadRefund,
             isReported: isReported,
             isEndReported: isEndReported,

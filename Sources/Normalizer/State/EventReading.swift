@@ -14,6 +14,8 @@ struct EventReading {
     let isPaid: Bool
     /// The one-time purchase of the event's transaction, if there is one.
     let purchase: Fact.OneTimePurchase?
+    /// All that was paid with that purchase, if it is known.
+    let paid: Money?
     /// True if a refund of the kind that the event is about was reported or known before.
     let hadRefund: Bool
     /// True if the event's report was made before.
@@ -78,7 +80,7 @@ extension EventReading {
     var isRestoration: Bool {
         guard let refund = event.refund else { return isRestorationInPassing }
         guard refund.scope == nil else { return false }
-        if let purchase { return priorRefund?.value.isWhole(of: purchase) == true }
+        if purchase != nil { return priorRefund?.value.isWhole(of: paid) == true }
         let moment = event.occurredAt.millisecondsSince1970
         // A refund may name its payment, and a period is named by the invoice that it paid.
         let paid = now.timeline.period(transaction: transaction ?? refund.transaction, start: start(of: refund))
@@ -97,7 +99,7 @@ extension EventReading {
     /// True if the event is about something else, and its snapshot shows that a refund does not stand any more.
     private var isRestorationInPassing: Bool {
         guard let lost = refundStood.before?.value, refundStood.now == nil else { return false }
-        if let purchase { return lost.isWhole(of: purchase) }
+        if purchase != nil { return lost.isWhole(of: paid) }
         let moment = event.assertedAt.millisecondsSince1970
         return lost.endsAccess && now.timeline.period(of: lost)?.grants(at: moment) == true
     }
@@ -200,12 +202,14 @@ extension NormalizedEvent {
 
 extension Fact.RefundState {
     /// True if all the money of a one-time purchase was refunded.
-    func isWhole(of purchase: Fact.OneTimePurchase) -> Bool {
+    ///
+    /// - Parameter paid: what was paid for it, and for all that was bought with it; nil if it is not known.
+    func isWhole(of paid: Money?) -> Bool {
         if case .fraction = scope { return false }
         if endsAccess { return scope != nil }
         // A refund with a name of its own states its amount, not the rest.
         guard case .amount(let amount) = scope else { return false }
-        return amount == purchase.purchase.price?.money
+        return amount == paid
     }
 }
 

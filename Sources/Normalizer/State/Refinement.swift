@@ -272,12 +272,12 @@ struct Refinement {
 
     private func affectsCurrentPeriod(_ refund: LifecycleEvent.Refund) -> Bool? {
         let stated = event.refund
-        if let purchase {
+        if purchase != nil {
             // Only the amount of a refund with a name of its own shows what it leaves of a sale. A store that states
             // separately what it takes away can refund all of the money and take nothing.
             guard let stated, !stated.endsAccess else { return true }
             let isAll = event.store.rules.takesBackRefundedSales && stated.scope == .full
-            return isAll || stated.isWhole(of: purchase) ? true : nil
+            return isAll || stated.isWhole(of: reading.paid) ? true : nil
         }
         let start = stated?.periodStart?.millisecondsSince1970 ?? reading.chargedStart
         let timeline = now.timeline

@@ -49,10 +49,15 @@ extension SubscriptionState {
         return [name] + transactionNames.keys.filter { $0 != name && self.transaction(named: $0) == name }.sorted()
     }
 
-    /// The amount paid for a transaction, if it is known.
+    /// The amount paid for a transaction, if it is known. A payment for several purchases is stated as a whole.
     private func paid(for names: [TransactionID]) -> Money? {
-        names.lazy.compactMap { purchases[$0]?.value.purchase.price?.money }.first
-            ?? names.lazy.compactMap { charges[$0]?.value.price.money }.first
+        names.lazy.compactMap { charges[$0]?.value.price.money }.first
+            ?? names.lazy.compactMap { purchases[$0]?.value.purchase.price?.money }.first
+    }
+
+    /// The amount paid for a one-time purchase, and for all that was bought with it; nil if it is not known.
+    func paid(with purchase: Fact.OneTimePurchase) -> Money? {
+        charge(named: purchase.transaction)?.value.price.money ?? purchase.purchase.price?.money
     }
 
     /// The start of the period that a transaction paid for, as the payment's statements name it.

@@ -109,7 +109,7 @@ extension SubscriptionState {
     func endingRefund(of purchase: Fact.OneTimePurchase) -> Register<Fact.RefundState>? {
         refund(of: purchase.transaction).flatMap { register in
             let refund = register.value
-            return refund.scope != nil && refund.endsAccess || refund.isWhole(of: purchase) ? register : nil
+            return refund.scope != nil && refund.endsAccess || refund.isWhole(of: paid(with: purchase)) ? register : nil
         }
     }
 

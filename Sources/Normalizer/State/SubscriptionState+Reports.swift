@@ -36,6 +36,8 @@ extension SubscriptionState {
         let payment = transaction(named: subject.transaction ?? "")
         let vicinity = subject.isOfPayment || timeline.isWhole ? nil : timeline.vicinity(of: subject, at: period)
         return reports.marks(of: subject, in: vicinity) { other in
+            // A payment may be for several purchases, each of which has a name of its own in all channels.
+            if subject.topic == .purchase { return other.transaction == subject.transaction }
             if subject.isOfPayment {
                 return other.refund == subject.refund && transaction(named: other.transaction ?? "") == payment
                     && other.mayStart(with: subject)

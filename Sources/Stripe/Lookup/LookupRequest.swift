@@ -75,8 +75,10 @@ struct LookupRequest: Sendable {
         }
         guard let value = notification.subject else { return nil }
         if let request = rest(of: row, value, notification.answers) { return request }
-        guard completesSnapshots, let request = completion(of: row, value) else { return nil }
-        return notification.answers[request.name] == nil ? request : nil
+        guard completesSnapshots else { return nil }
+        if let request = completion(of: row, value), notification.answers[request.name] == nil { return request }
+        guard row == .checkout else { return nil }
+        return lineItems(of: notification.answers[session]?.document?.root ?? value, notification.answers)
     }
 
     /// The object that was asked about, then the hidden parts of the subscription that it shows, and of its latest invoice.
@@ -88,6 +90,11 @@ struct LookupRequest: Sendable {
                 query: purchase.kind.expansions.map { ("expand[]", $0) },
                 answer: .object(purchase.id)
             )
+        }
+        if purchase.kind == .checkoutSession, let session = answer.document?.root,
+            let request = lineItems(of: session, purchase.answers)
+        {
+            return request
         }
         guard let value = answer.document?.root, let purchased = try? PurchasedSubscription(value, in: purchase) else {
             return nil
@@ -120,6 +127,13 @@ struct LookupRequest: Sendable {
 
     private static func lines(of invoice: InvoiceObject, _ answers: StripeNotification.Answers) -> LookupRequest? {
         invoice.id.flatMap { ListPages(invoiceLinesIn: answers).request(["v1", "invoices", $0, "lines"]) }
+    }
+
+    /// The line items of a session, which shows the first ones (https://docs.stripe.com/api/checkout/sessions/line_items).
+    private static func lineItems(of session: JSONValue, _ answers: StripeNotification.Answers) -> LookupRequest? {
+        guard let session = try? CheckoutSessionObject(session), session.mode == "payment", session.hasMoreItems
+        else { return nil }
+        return ListPages(lineItemsIn: answers).request(["v1", "checkout", "sessions", session.id, "line_items"])
     }
 
     private static func entitlements(of summary: JSONValue, _ answers: StripeNotification.Answers) -> LookupRequest? {

@@ -22,18 +22,16 @@ extension Mapping {
             let price = session.amountTotal.flatMap { amount in
                 session.currency.map { Price(Money(minorUnits: amount, $0), .charged) }
             }
-            let item = session.items.primary
-            return .events([
-                purchase(
+            return .events(
+                purchases(
                     sale,
-                    product: session.product,
-                    basePlan: item?.price.id,
-                    quantity: item?.quantity ?? 1,
+                    of: session.items,
+                    orElse: session.product,
                     price: price,
                     at: time,
                     about: EventSubject(account: account(session), country: session.country)
                 )
-            ])
+            )
         case "subscription":
             // The subscription and its invoice report the purchase. Only the session has the host's reference.
             let account = account(session)
@@ -71,10 +69,16 @@ extension Mapping {
 
     /// The session with its line items and its invoice, if they were asked for.
     private func completed(_ session: CheckoutSessionObject) -> CheckoutSessionObject {
-        guard session.items.isEmpty, let document = occasion.answers[LookupRequest.session]?.document,
+        var session = session
+        if session.items.isEmpty, let document = occasion.answers[LookupRequest.session]?.document,
             let fetched = try? CheckoutSessionObject(document.root, addOns: policy.addOnProducts)
+        {
+            session = session.completed(with: fetched)
+        }
+        guard session.hasMoreItems,
+            let items = ListPages(lineItemsIn: occasion.answers, addOns: policy.addOnProducts).all
         else { return session }
-        return session.completed(with: fetched)
+        return session.completed(with: items)
     }
 
     /// The names of a sale: its lineage and its transaction.
@@ -116,39 +120,106 @@ extension Mapping {
         )
     }
 
-    /// Something bought that does not renew.
+    /// The purchases of a sale, none of which renews: one for each price.
     ///
-    /// - Parameter subject: who bought it, and where.
-    func purchase(
+    /// The main product's purchase has the name of the sale, and the payment is stated with it, once and as a whole. A refund names
+    /// only that payment, so the names of the others are names of it: it concerns all of them.
+    ///
+    /// - Parameters:
+    ///   - product: what stands in for a product that is not known.
+    ///   - price: what was paid for all.
+    ///   - subject: who bought it, and where.
+    func purchases(
         _ sale: Sale,
-        product: ProductID,
-        basePlan: String?,
-        quantity: Int64,
+        of items: [SaleItem],
+        orElse product: ProductID,
         price: Price?,
         at time: Milliseconds,
         about subject: EventSubject
+    ) -> [Draft] {
+        let items = items.byPrice
+        func cost(_ item: SaleItem) -> Money? {
+            item.amount.flatMap { amount in price.map { Money(minorUnits: amount, $0.money.currency) } }
+        }
+        let parts =
+            items.count > 1 ? items.map { PurchasedItem(product: $0.item.price.productID, price: cost($0)) } : nil
+        var payment: [Fact] = []
+        if let price {
+            payment.append(
+                .charge(Fact.Charge(transaction: sale.transaction, price: price, at: time.date, items: parts))
+            )
+        }
+        payment += paymentNames(of: sale.transaction.rawValue, sale.names, in: sale.transaction.rawValue)
+        guard let parts else {
+            let bought = Bought(items.first?.item, orElse: product, in: sale.transaction, price: price)
+            return [purchase(bought, of: sale, at: time, about: subject, with: payment)]
+        }
+        return zip(items, parts).enumerated().map { place, part in
+            let name = TransactionID("\(sale.transaction)/\(part.0.item.price.id)")
+            let bought = Bought(
+                part.0.item,
+                orElse: product,
+                in: place == 0 ? sale.transaction : name,
+                price: part.1.price.map { Price($0, .charged) }
+            )
+            let isOfSale = Fact.transactionName(Fact.TransactionName(transaction: sale.transaction, name: name))
+            return purchase(bought, of: sale, at: time, about: subject, with: place == 0 ? payment : [isOfSale])
+        }
+    }
+
+    /// One thing that a sale bought.
+    private struct Bought {
+        let product: ProductID
+        let basePlan: String?
+        let quantity: Int64
+        /// The name of its purchase.
+        let transaction: TransactionID
+        let price: Price?
+
+        init(
+            _ item: SubscriptionObject.Item?,
+            orElse product: ProductID,
+            in transaction: TransactionID,
+            price: Price?
+        ) {
+            self.product = item?.price.productID ?? product
+            basePlan = item?.price.id
+            quantity = item?.quantity ?? 1
+            (self.transaction, self.price) = (transaction, price)
+        }
+    }
+
+    private func purchase(
+        _ bought: Bought,
+        of sale: Sale,
+        at time: Milliseconds,
+        about subject: EventSubject,
+        with payment: [Fact]
     ) -> Draft {
-        let type = [basePlan, product.rawValue].compactMap(\.self).compactMap { policy.oneTimeProducts[$0] }.first
-        let detail = LifecycleEvent.OneTimePurchase(type: type ?? .unknown, quantity: quantity, price: price)
+        let (product, transaction) = (bought.product, bought.transaction)
+        let names = [bought.basePlan, product.rawValue].compactMap(\.self)
+        let detail = LifecycleEvent.OneTimePurchase(
+            type: names.compactMap { policy.oneTimeProducts[$0] }.first ?? .unknown,
+            quantity: bought.quantity,
+            price: bought.price
+        )
         var facts: [Fact] = subject.account.map { [.owner($0)] } ?? []
         facts.append(
             .purchase(
-                Fact.OneTimePurchase(transaction: sale.transaction, product: product, purchase: detail, at: time.date)
+                Fact.OneTimePurchase(transaction: transaction, product: product, purchase: detail, at: time.date)
             )
         )
-        if let price { facts.append(.charge(Fact.Charge(transaction: sale.transaction, price: price, at: time.date))) }
-        facts += paymentNames(of: sale.transaction.rawValue, sale.names, in: sale.transaction.rawValue)
         return Draft(
-            .purchased(sale.lineage, transaction: sale.transaction, product: product),
+            .purchased(sale.lineage, transaction: transaction, product: product),
             .oneTimePurchased(detail),
             about: EventSubject(
                 lineage: sale.lineage,
-                transaction: sale.transaction,
+                transaction: transaction,
                 account: subject.account,
-                product: PurchasedProduct(id: product, basePlan: basePlan, quantity: quantity),
-                price: price,
+                product: PurchasedProduct(id: product, basePlan: bought.basePlan, quantity: bought.quantity),
+                price: bought.price,
                 country: subject.country,
-                facts: facts
+                facts: facts + payment
             ),
             effectiveAt: time
         )

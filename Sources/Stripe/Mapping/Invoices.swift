@@ -189,18 +189,16 @@ extension Mapping {
 
     private func standalonePaid(_ invoice: InvoiceObject, _ subject: EventSubject) -> Outcome {
         guard policy.sellsByInvoice, let id = invoice.id else { return .none(.unchanged) }
-        let line = invoice.lines.first { $0.price != nil }
-        return .events([
-            purchase(
+        return .events(
+            purchases(
                 sale(byInvoice: id, paidAs: [invoice.paymentIntent, invoice.charge]),
-                product: line?.price?.productID ?? ProductID(id),
-                basePlan: line?.price?.id,
-                quantity: line?.quantity ?? 1,
+                of: invoice.saleItems,
+                orElse: ProductID(id),
                 price: invoice.price,
                 at: invoice.paidAt ?? created,
                 about: subject
             )
-        ])
+        )
     }
 
     /// The twin of `invoice.paid`. It leaves the charge to that one: the charge shows a state if the payment is news,

@@ -115,7 +115,7 @@ struct InvoiceObject: WireObject, Sendable {
     private(set) var hasMoreLines: Bool
     let metadata: JSONObject?
     let anomalies: [String]
-    private let addOns: Set<String>
+    let addOns: Set<String>
 
     init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
         self.addOns = addOns

@@ -118,7 +118,9 @@ struct CheckoutSessionObject: WireObject, Sendable {
     let amountTotal: Int64?
     /// The country of the address that the customer has given.
     let country: String?
-    private(set) var items: [SubscriptionObject.Item]
+    private(set) var items: [SaleItem]
+    /// True if there are items that are not shown.
+    private(set) var hasMoreItems: Bool
     let metadata: JSONObject?
     let anomalies: [String]
 
@@ -139,20 +141,32 @@ struct CheckoutSessionObject: WireObject, Sendable {
         currency = try reader.optionalString("currency")
         amountTotal = try reader.optionalInt64("amount_total")
         country = reader.descriptiveCountry(at: "customer_details", "address")
-        items = try SubscriptionObject.items(reader.list("line_items"), addOns: addOns)
+        var items: [SaleItem] = []
+        if let values = try reader.list("line_items") {
+            for value in values { if let item = try SaleItem(value, addOns: addOns) { items.append(item) } }
+        }
+        self.items = items
+        hasMoreItems = try reader.hasMore("line_items")
         metadata = reader.descriptiveMetadata()
-        anomalies = reader.anomalies + items.flatMap(\.price.anomalies)
+        anomalies = reader.anomalies + items.flatMap(\.item.price.anomalies)
     }
 
     /// The session with the members that were looked up.
     func completed(with fetched: CheckoutSessionObject) -> CheckoutSessionObject {
         var session = self
-        session.items = fetched.items
+        (session.items, session.hasMoreItems) = (fetched.items, fetched.hasMoreItems)
         session.invoice = invoice ?? fetched.invoice
+        return session
+    }
+
+    /// The session with all of its line items.
+    func completed(with items: [SaleItem]) -> CheckoutSessionObject {
+        var session = self
+        (session.items, session.hasMoreItems) = (items, false)
         return session
     }
 
     /// The product bought. Deliveries have no line items. So for a product that was not looked up, the payment link, or
     /// else the session, stands in.
-    var product: ProductID { items.primary?.price.productID ?? ProductID(paymentLink ?? id) }
+    var product: ProductID { items.map(\.item).primary?.price.productID ?? ProductID(paymentLink ?? id) }
 }
