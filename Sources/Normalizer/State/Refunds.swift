@@ -42,6 +42,26 @@ extension SubscriptionState {
 
     private static let longestChainOfNames = 4
 
+    /// The payment that a name of a transaction is of: an invoice may be paid by several payments, each of which has names of its own.
+    ///
+    /// - Parameter transaction: the one name of the transaction, which is the name of all its payments.
+    private func payment(named name: TransactionID, of transaction: TransactionID) -> TransactionID {
+        var payment = name
+        for _ in 0..<Self.longestChainOfNames {
+            guard payment != transaction, let further = transactionNames[payment], further != transaction else { break }
+            payment = further
+        }
+        return payment
+    }
+
+    /// True if two names are of one payment, or one of them is of all payments of the transaction.
+    func mayPay(_ name: TransactionID, with other: TransactionID) -> Bool {
+        let transaction = transaction(named: name)
+        guard self.transaction(named: other) == transaction else { return false }
+        let (one, another) = (payment(named: name, of: transaction), payment(named: other, of: transaction))
+        return one == another || one == transaction || another == transaction
+    }
+
     /// All names of a transaction, its one name first and the others in order.
     private func names(of transaction: TransactionID) -> [TransactionID] {
         let name = self.transaction(named: transaction)
@@ -127,20 +147,34 @@ extension SubscriptionState {
         guard let last = stated.last else { return nil }
         let takesBack = registers.stores.contains(where: \.rules.takesBackRefundedSales)
         guard takesBack || stated.contains(where: { $0.value.refund != nil }) else { return last }
+        let name = transaction(named: last.value.transaction)
+        func payment(_ refund: Register<Fact.RefundState>) -> TransactionID {
+            self.payment(named: refund.value.transaction, of: name)
+        }
         let parts = stated.filter { $0.value.refund != nil }
         let counted = parts.filter { $0.value.scope != nil }
-        // A statement about all refunds of a transaction does not count money that a bank took, or gave back.
-        let undone = parts.last { $0.value.scope == nil && !$0.value.endsAccess }
-        let whole = stated.last { whole in
-            whole.value.refund == nil && undone.map { $0.by.milliseconds <= whole.by.milliseconds } ?? true
+        // A statement about all refunds of a payment does not count money that a bank took, or gave back.
+        let undone = parts.filter { $0.value.scope == nil && !$0.value.endsAccess }
+        var wholes: [TransactionID: Register<Fact.RefundState>] = [:]
+        for whole in stated where whole.value.refund == nil {
+            let isOver = undone.contains { part in
+                part.by.milliseconds > whole.by.milliseconds
+                    && mayPay(part.value.transaction, with: whole.value.transaction)
+            }
+            if !isOver { wholes[payment(whole)] = whole }
         }
-        let latest = ([whole].compactMap(\.self) + counted).max { $0.latest.precedes($1.latest) } ?? last
+        let latest = (Array(wholes.values) + counted).max { $0.latest.precedes($1.latest) } ?? last
         guard latest.value.scope != nil else { return latest }
         var sum = latest.latest
         sum.value.refund = nil
         sum.value.endsAccess = stated.contains { $0.value.scope != nil && $0.value.endsAccess }
         sum.value.periodStart = stated.compactMap(\.value.periodStart).first
-        sum.value.scope = scope(of: whole?.value, counted.map(\.value)) ?? latest.value.scope
+        sum.value.scope =
+            Self.scope(
+                of: wholes.compactMapValues(\.value.scope),
+                Dictionary(grouping: counted, by: payment).mapValues { $0.compactMap(\.value.scope) },
+                in: name
+            ) ?? latest.value.scope
         let names = names()
         if case .amount(let amount) = sum.value.scope, let paid = paid(for: names) {
             if amount.covers(paid) { sum.value.scope = .full }
@@ -180,15 +214,29 @@ extension SubscriptionState {
         }
     }
 
-    private func scope(
-        of whole: Fact.RefundState?,
-        _ parts: [Fact.RefundState]
+    /// How much went back of a transaction. Each of its payments is known by its refunds, or by a statement about all of them.
+    ///
+    /// - Parameters:
+    ///   - wholes: the statements about all refunds of a payment.
+    ///   - parts: the refunds of each payment.
+    ///   - transaction: the one name of the transaction. A statement by that name is about all its payments.
+    private static func scope(
+        of wholes: [TransactionID: LifecycleEvent.Refund.Scope],
+        _ parts: [TransactionID: [LifecycleEvent.Refund.Scope]],
+        in transaction: TransactionID
     ) -> LifecycleEvent.Refund.Scope? {
-        if whole?.scope == .full || parts.contains(where: { $0.scope == .full }) { return .full }
-        let total = Money.sum(parts.compactMap(\.scope?.money))
-        guard let stated = whole?.scope else { return total.map { .amount($0) } }
-        guard let amount = stated.money, let total, !amount.covers(total) else { return stated }
-        return .amount(total)
+        if wholes.values.contains(.full) || parts.values.contains(where: { $0.contains(.full) }) { return .full }
+        let stated = wholes.sorted { $0.key < $1.key }.map(\.value)
+        if let share = stated.last(where: { $0.money == nil }) { return share }
+        let payments = Set(wholes.keys).union(parts.keys).subtracting([transaction])
+        let sums = payments.map { payment in
+            Money.largest([wholes[payment]?.money, Money.sum((parts[payment] ?? []).compactMap(\.money))])
+        }
+        return Money.largest([
+            wholes[transaction]?.money,
+            Money.sum(parts.values.flatMap { $0.compactMap(\.money) }),
+            Money.sum(sums.compactMap(\.self)),
+        ]).map { .amount($0) }
     }
 
     /// True if reported refunds cover this amount: one refund is reported by itself, and as part of all refunds of its
@@ -197,7 +245,9 @@ extension SubscriptionState {
     /// - Parameter amount: the refunded amount, as the event states it.
     func wasReported(_ refund: Fact.RefundState, of amount: Money?) -> Bool {
         guard refund.scope != nil else { return false }
-        let stated = refunds(of: refund.transaction).filter { reports.hasRefund(RefundKey($0.value)) }
+        let stated = refunds(of: refund.transaction).filter {
+            reports.hasRefund(RefundKey($0.value)) && mayPay($0.value.transaction, with: refund.transaction)
+        }
         let parts = stated.filter { $0.value.refund != nil && $0.value.scope != nil }
         let whole = stated.last { $0.value.refund == nil && $0.value.scope != nil }?.value.scope
         guard let name = refund.refund else {
@@ -245,6 +295,14 @@ extension Money {
             sum = next
         }
         return ExactDecimal(coefficient: sum, scale: scale).map { Money($0, currency) }
+    }
+
+    /// The largest of the amounts that are known, as the first one is written; nil for none. Amounts of other currencies do not compare.
+    fileprivate static func largest(_ amounts: [Money?]) -> Money? {
+        amounts.compactMap(\.self).reduce(nil) { largest, money in
+            guard let largest else { return money }
+            return money.exceeds(largest) ? money : largest
+        }
     }
 
     /// True if it is at least as much, in the same currency.

@@ -33,14 +33,13 @@ extension SubscriptionState {
     func reported(on subject: Report.Subject, _ timeline: PeriodTimeline) -> [Report.Mark] {
         let period = subject.isOfPeriod ? timeline.index(of: subject) : nil
         let names = period.map(timeline.transactions) ?? []
-        let payment = transaction(named: subject.transaction ?? "")
         let vicinity = subject.isOfPayment || timeline.isWhole ? nil : timeline.vicinity(of: subject, at: period)
         return reports.marks(of: subject, in: vicinity) { other in
             // A payment may be for several purchases, each of which has a name of its own in all channels.
             if subject.topic == .purchase { return other.transaction == subject.transaction }
-            if subject.isOfPayment {
-                return other.refund == subject.refund && transaction(named: other.transaction ?? "") == payment
-                    && other.mayStart(with: subject)
+            if subject.topic == .refund {
+                return other.refund == subject.refund && other.mayStart(with: subject)
+                    && mayPay(other.transaction ?? "", with: subject.transaction ?? "")
             }
             guard let period else { return other.isSamePeriod(as: subject) }
             return other.transaction.map { names.contains($0) } == true || timeline.contains(other, at: period)

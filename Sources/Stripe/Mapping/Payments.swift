@@ -35,8 +35,10 @@ extension Mapping {
         /// The subscription if the invoice is known, else the payment.
         let lineage: SubscriptionID
         let transaction: TransactionID
-        /// The name for facts: if no subscription is known, the name of the sale that it may have paid for.
+        /// The name for facts: the payment's own, with or without a look-up. An invoice may be paid by several payments.
         let statedTransaction: TransactionID
+        /// The amount paid for its invoice, which this payment may be a part of; nil if the invoice is not known.
+        let invoicePaid: Int64?
         let periodStart: Milliseconds?
         let customer: CustomerReference?
         let country: String?
@@ -81,7 +83,8 @@ extension Mapping {
         return PaidBy(
             lineage: lineage(own),
             transaction: TransactionID(sale ?? (isOfNoSubscription ? id : invoiceID ?? id)),
-            statedTransaction: TransactionID(sale ?? (subscription == nil ? id : invoiceID ?? id)),
+            statedTransaction: TransactionID(id),
+            invoicePaid: invoice?.amountPaid,
             periodStart: subscription == nil ? nil : invoice?.billedSpan?.start,
             customer: invoice?.customer ?? payment.customer,
             country: invoice?.country ?? payment.country,
@@ -195,16 +198,15 @@ extension Mapping {
         let name = "\(charge.id)/refunded/\(charge.amountRefunded)/\(created.wholeSeconds)"
         let latest = charge.latestRefund.flatMap { $0.amount == amount ? $0 : nil }
         let time = latest?.created ?? created
-        let total: LifecycleEvent.Refund.Scope =
-            charge.isRefunded ? .full : .amount(Money(minorUnits: charge.amountRefunded, charge.currency))
+        let isWhole = charge.isRefunded && amount == charge.amount && amount >= paidBy.invoicePaid ?? 0
         return .events([
             refunded(
                 MoneyBack(
                     refund: latest?.id,
                     name: name,
                     amount: Money(minorUnits: amount, charge.currency),
-                    isWhole: charge.isRefunded && amount == charge.amount,
-                    total: total,
+                    isWhole: isWhole,
+                    total: Money(minorUnits: charge.amountRefunded, charge.currency),
                     reason: latest?.reason,
                     at: time
                 ),
@@ -222,8 +224,9 @@ extension Mapping {
         let amount: Money
         /// True if it is all that was paid.
         var isWhole = false
-        /// All that was refunded of the charge up to this one, if stated.
-        var total: LifecycleEvent.Refund.Scope?
+        /// All that was refunded of the charge up to this one, if stated. It is an amount even if nothing is left: the charge may be
+        /// one of several for an invoice.
+        var total: Money?
         let reason: String?
         let at: Milliseconds
     }
@@ -242,7 +245,9 @@ extension Mapping {
             // The same facts as those of the refund's own notification, which does not know the rest.
             subject.facts.append(.refund(refundState(.amount(money.amount), of: refund, at: money.at, paidBy)))
         }
-        if let total = money.total { subject.facts.append(.refund(refundState(total, of: nil, at: money.at, paidBy))) }
+        if let total = money.total {
+            subject.facts.append(.refund(refundState(.amount(total), of: nil, at: money.at, paidBy)))
+        }
         subject.facts += paidBy.names
         let name = money.refund ?? money.name
         return Draft(
