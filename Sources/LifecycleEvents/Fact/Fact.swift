@@ -396,7 +396,7 @@ extension Fact {
         /// then the products that the change began.
         @OptionalEventTime public var changeStart: Date?
         /// The part of each product, before anything is set off, if it paid for several, or for more than a product, and the store
-        /// states their parts.
+        /// states their parts. A relay's charge that may be for a change within its period names the product without a part.
         public var items: Optional<[PurchasedItem]>  // In full: as in `NormalizedEvent`.
 
         /// Makes the fact.

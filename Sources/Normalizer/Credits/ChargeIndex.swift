@@ -46,6 +46,14 @@ struct ChargeIndex {
         for (name, charge) in state.charges.sorted(by: { $0.key < $1.key }) {
             if let start = charge.value.periodStart?.millisecondsSince1970 {
                 byStart[start, default: []].append(charge)
+                guard charge.by.authority != .store else { continue }
+                // A relay names the period's start for a change within it, too. The time of the charge distinguishes.
+                let change = Change(
+                    transaction: state.transaction(named: name),
+                    start: charge.value.at.millisecondsSince1970,
+                    charge: charge
+                )
+                for item in charge.value.items ?? [] { changes[item.product, default: []].append(change) }
             } else if let start = charge.value.changeStart?.millisecondsSince1970 {
                 let transaction = state.transaction(named: name)
                 let change = Change(
@@ -101,7 +109,7 @@ struct ChargeIndex {
         in period: PeriodTimeline.Period,
         _ rules: StoreRules
     ) -> Payment {
-        var payment = payment(of: strand.product, in: period, rules)
+        var payment = whole(of: strand, among: strands, in: period, rules)
         guard strand.start > period.start, let change = change(to: strand, among: strands, in: period),
             let charge = change.charge
         else { return payment }
@@ -110,7 +118,7 @@ struct ChargeIndex {
         // It is the price of the rest, less what was set off. The credits follow from the price of the whole.
         (payment.charge, payment.isLine) = (nil, false)
         payment.total = Self.money(charge)
-        payment.isNet = rules.chargesNet && charge.by.authority == .store
+        payment.isNet = rules.chargesNet
         return payment
     }
 
@@ -118,20 +126,40 @@ struct ChargeIndex {
     /// charge differently, so each charge is for the nearest beginning of its product.
     private func change(to strand: Strand, among strands: [Strand], in period: PeriodTimeline.Period) -> Change? {
         guard let charges = changes[strand.product] else { return nil }
-        let beginnings = strands.lazy.filter { $0.product == strand.product && $0.start > period.start }.map(\.start)
-        func distance(_ change: Change, _ beginning: Int64) -> UInt64 { (change.start - beginning).magnitude }
         let own = charges.filter { change in
             guard change.start >= period.start, change.start < period.end else { return false }
-            return beginnings.min { distance(change, $0) < distance(change, $1) } == strand.start
+            let paid = change.charge?.value.periodStart?.millisecondsSince1970
+            guard paid == nil || paid == period.start else { return false }
+            let beginnings = strands.filter { paid != nil || $0.start > period.start }
+            return Self.beginning(of: strand.product, nearestTo: change.start, in: beginnings) == strand.start
         }
+        func distance(_ change: Change) -> UInt64 { (change.start - strand.start).magnitude }
         let paid = own.filter { $0.charge != nil }
-        return (paid.isEmpty ? own : paid).min { distance($0, strand.start) < distance($1, strand.start) }
+        return (paid.isEmpty ? own : paid).min { distance($0) < distance($1) }
     }
 
-    /// The payment for a product of a period.
-    private func payment(of product: ProductID, in period: PeriodTimeline.Period, _ rules: StoreRules) -> Payment {
+    /// When the strand of a product begins that begins nearest to a moment.
+    private static func beginning(of product: ProductID, nearestTo moment: Int64, in strands: [Strand]) -> Int64? {
+        strands.lazy.filter { $0.product == product }.map(\.start)
+            .min { (moment - $0).magnitude < (moment - $1).magnitude }
+    }
+
+    /// The payment of a period, for one of its products.
+    private func whole(
+        of strand: Strand,
+        among strands: [Strand],
+        in period: PeriodTimeline.Period,
+        _ rules: StoreRules
+    ) -> Payment {
+        let product = strand.product
         let named = period.transaction.flatMap { byTransaction[$0] ?? byTransaction[$0.order] }
-        let assigned = byStart[period.start]?.min { $0.value.at < $1.value.at }
+        let assigned = byStart[period.start]?.filter { charge in
+            guard charge.by.authority != .store, let items = charge.value.items else { return true }
+            let at = charge.value.at.millisecondsSince1970
+            return items.contains { $0.product == product }
+                && Self.beginning(of: product, nearestTo: at, in: strands) == strand.start
+        }
+        .min { $0.value.at < $1.value.at }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
             let charge = (named ?? assigned).flatMap(Self.money)
             // Another purchase may take over a period that was charged ahead, and runs before that begins.
@@ -151,7 +179,8 @@ struct ChargeIndex {
         guard let charge else { return Payment() }
         let own = charge.value.items?.first { $0.product == product }?.price
         // A payment for several products may not state the price of each. One that states prices was not for this product alone.
-        let isShared = charge.value.items != nil || beginnings[period.start, default: 1] > 1
+        let statesParts = charge.value.items?.contains { $0.price != nil } ?? false
+        let isShared = statesParts || beginnings[period.start, default: 1] > 1
         return Payment(
             from: max(period.start, charge.value.at.millisecondsSince1970),
             charge: own ?? (isShared ? nil : Self.money(charge)),

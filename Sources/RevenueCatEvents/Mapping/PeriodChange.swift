@@ -23,7 +23,7 @@ extension Mapping {
         else { return .incomplete(purchase.missing([])) }
         let isPeriod = event.expirationAt != nil
         let refund = Fact.RefundState(
-            transaction: purchase.paymentName(transaction),
+            transaction: purchase.chargeName(transaction),
             scope: .full,
             at: at,
             periodStart: isPeriod ? event.purchasedAt : nil,
@@ -183,7 +183,7 @@ extension Mapping {
         facts.append(
             .refund(
                 .init(
-                    transaction: purchase.paymentName(transaction),
+                    transaction: purchase.chargeName(transaction),
                     scope: nil,
                     at: timestamp,
                     periodStart: event.expirationAt == nil ? nil : event.purchasedAt,

@@ -45,10 +45,11 @@ extension Mapping {
         if let price, price.role == .charged, let transaction = purchase.transactionID {
             let isNamed = purchase.periodTransaction != nil
             let charge = Fact.Charge(
-                transaction: isNamed ? transaction : purchase.paymentName(transaction),
+                transaction: isNamed ? transaction : purchase.chargeName(transaction),
                 price: price,
-                at: complete.start,
-                periodStart: isNamed ? nil : complete.start
+                at: purchase.effect(of: complete.start),
+                periodStart: isNamed ? nil : complete.start,
+                items: purchase.store == .stripe ? [PurchasedItem(product: complete.product)] : nil
             )
             facts.append(.charge(charge))
         }

@@ -150,6 +150,14 @@ struct PurchaseStatement {
         return TransactionID("\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))")
     }
 
+    /// The name of a transaction's payment in facts. Stripe keeps the period when a product changes at once, so the product
+    /// distinguishes its payments as well.
+    func chargeName(_ transaction: TransactionID) -> TransactionID {
+        let name = paymentName(transaction)
+        guard store == .stripe, name != transaction, let productName else { return name }
+        return TransactionID("\(name)/\(productName)")
+    }
+
     /// The name by which later statements call the payment that the purchase began with, if they have another one for it.
     func laterName(of transaction: TransactionID) -> [Fact] {
         let name = paymentName(transaction)
