@@ -63,6 +63,33 @@ struct ContinuedItemTests {
         }
     }
 
+    /// The item that is being replaced and the one that stands for the purchase have the purchase's name.
+    @Test(
+        "one notification tells nothing twice, whatever is true by now",
+        arguments: [
+            "ACTIVE", "CANCELED", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED", "EXPIRED", "PENDING",
+            "PENDING_PURCHASE_CANCELED", "WORMHOLE",
+        ],
+        [-1, 1] as [Int64]
+    )
+    func nothingTwice(state: String, months: Int64) throws {
+        let former = Self.item("premium", order: Vectors.order + "..2", expiry: Self.start + months * 20 * Self.day)
+            .with { $0.isRenewing = false }
+        let next = Self.item("basic", order: "GPA.3388-7777-6666-55555..0")
+        let old = Vectors.purchase("EXPIRED", former).with {
+            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        }
+        for number in 1...30 {
+            let new = Vectors.purchase(state).with {
+                $0.items = [former, next]
+                $0.linked = Vectors.oldToken
+            }
+            let ids = try Play.map(number, new, others: [Play.found(.subscription, for: Vectors.oldToken, old.json)])
+                .events.map(\.id)
+            #expect(Set(ids).count == ids.count, "\(number): \(ids)")
+        }
+    }
+
     /// The old token is gone 60 days after it ended; then the kept year is revoked.
     @Test("a kept item is ended, also where Google has forgotten the old token", arguments: [true, false])
     func oldTokenForgotten(isForgotten: Bool) throws {

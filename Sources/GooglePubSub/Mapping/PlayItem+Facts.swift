@@ -3,6 +3,8 @@ import LifecycleEvents
 
 extension PlayItem {
     var facts: [Fact] {
+        // A state that is not known changes nothing.
+        guard purchase.state.isKnown else { return [] }
         // For the item that the main item replaced, only the paid time is left to state.
         if hasPurchaseName, !isMain { return paidTime + (isEndedBesideOthers ? ended(expiryReason) : []) }
         var facts: [Fact] = []
@@ -16,8 +18,7 @@ extension PlayItem {
                 facts.append(.priceChange(Fact.PriceChangeState(openPriceChange)))
             }
         default:
-            // A state that is not known changes nothing.
-            return []
+            break
         }
         if let account { facts.append(.owner(account)) }
         return facts + links

@@ -13,11 +13,15 @@ struct SubscriptionMapping {
 
     /// The events of the purchase's main item.
     var drafts: [EventDraft] {
+        // An item that goes on under the name of the purchase only has paid time of its own to state.
+        guard item.isMain else { return item.hasPurchaseName ? [] : rows }
         var drafts = rows
-        if let type = item.type, !type.isKnown, purchase.state.isKnown {
+        if !purchase.state.isKnown {
+            drafts = [unmapped(purchase.state.rawValue, item.type.map { String($0.rawValue) })]
+        } else if let type = item.type, !type.isKnown {
             drafts.insert(unmapped("subscriptionNotification", String(type.rawValue)), at: 0)
         }
-        if item.isMain, item.needsAcknowledgement { drafts.append(acknowledgementRequired) }
+        if item.needsAcknowledgement { drafts.append(acknowledgementRequired) }
         return drafts
     }
 
@@ -32,7 +36,8 @@ struct SubscriptionMapping {
         case .onHold: return item.type == .purchased ? [began, hold] : [hold]
         case .paused: return item.type == .purchased ? [began, paused] : [paused]
         case .expired: return expiredRow
-        default: return [unmapped(purchase.state.rawValue, item.type.map { String($0.rawValue) })]
+        // Neither a state nor a number without a meaning is about one item: the purchase's own tells of it.
+        default: return []
         }
     }
 }
