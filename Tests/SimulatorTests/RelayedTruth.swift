@@ -9,7 +9,7 @@ struct RelayedTruth: HTTPTransportProtocol {
     private let body: [UInt8]
 
     /// - Parameter time: in milliseconds since 1970.
-    init(_ truth: Truth, at time: Int64, account: String, _ walk: RandomWalk) {
+    init(_ truth: Truth, at time: Int64, account: String, _ walk: RandomWalk) throws {
         // A period that is charged ahead is not shown before it begins, except for the end of the payment.
         let isAhead = truth.start > time
         let shown = isAhead ? truth.granting(at: time) : truth.spans.last
@@ -28,10 +28,10 @@ struct RelayedTruth: HTTPTransportProtocol {
         }
         if let next = truth.next, Self.renewal(truth) == "will_change_product" {
             let product = next.name(at: .revenuecat, ofGooglePlay: walk.isOfGooglePlay)
-            members["pending_changes"] = ["product": ["store_identifier": product]]
+            members["pending_changes"] = ["product": ["store_identifier": product.rawValue]]
         }
         let answer: [String: Any] = ["items": [members], "next_page": NSNull()]
-        body = (try? JSONSerialization.data(withJSONObject: answer)).map(Array.init) ?? []
+        body = Array(try JSONSerialization.data(withJSONObject: answer))
     }
 
     private static func status(_ truth: Truth, at time: Int64) -> String {

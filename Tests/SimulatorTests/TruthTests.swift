@@ -222,7 +222,7 @@ extension TruthTests {
     /// that it is a trial.
     @Test(
         "also of an expiry after a refund that was undone, and of a trial in grace",
-        arguments: [(17, false), (49, true)] as [(UInt64, Bool)]
+        arguments: [(17, false), (49, true), (6, false), (6, true)] as [(UInt64, Bool)]
     )
     func relayQuestionsOfRareLives(seed: UInt64, isRare: Bool) async throws {
         let relay = try #require(try Simulators.all.get().first { $0.provider == .revenuecat })

@@ -233,7 +233,7 @@ struct WalkedHost {
             else { return }
             let moment = time.millisecondsSince1970
             let client = try RevenueCatClient(
-                transport: RelayedTruth(walk.truths[step], at: moment, account: account.id, walk),
+                transport: try RelayedTruth(walk.truths[step], at: moment, account: account.id, walk),
                 apiKey: SecretBytes("sk"),
                 api: .v2(project: "proj")
             )
