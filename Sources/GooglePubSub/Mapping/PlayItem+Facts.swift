@@ -50,21 +50,9 @@ extension PlayItem {
         return facts
     }
 
-    /// How the purchase took the place of another, where no event says it: the same plan was bought again, or the event of a change may
-    /// never have been reported.
+    /// How the purchase took the place of another, where no event says it.
     private var change: Fact.ProductSwitch? {
-        guard isPeriodStated ? item.replacement != nil : lastedUntilReplaced else { return nil }
-        let (from, proration): (ProductID?, LifecycleEvent.ProductChange.Proration?)
-        switch SubscriptionMapping(item: self).began.event {
-        case .productChanged(let change) where !isPeriodStated:
-            (from, proration) = (change.from, change.proration)
-        case .started
-        where isPeriodStated && item.replacement?.productID == item.productID
-            && !isRenewalOrder && !item.isPrepaid:
-            from = productName
-            proration = item.replacement?.mode.flatMap(LifecycleEvent.ProductChange.Proration.init)
-        default: return nil
-        }
+        guard let (from, proration) = isPeriodStated ? boughtAgain : replacedChange else { return nil }
         return Fact.ProductSwitch(
             periodStart: period.start,
             transaction: periodName,
@@ -73,6 +61,23 @@ extension PlayItem {
             at: period.start,
             proration: proration
         )
+    }
+
+    private typealias Origin = (product: ProductID?, proration: LifecycleEvent.ProductChange.Proration?)
+
+    /// The same plan was bought again before its end.
+    private var boughtAgain: Origin? {
+        guard let replacement = item.replacement, replacement.productID == item.productID, !isRenewalOrder,
+            !item.isPrepaid, case .started = SubscriptionMapping(item: self).began.event
+        else { return nil }
+        return (productName, replacement.mode.flatMap(LifecycleEvent.ProductChange.Proration.init))
+    }
+
+    /// The change that a purchase, replaced itself since, began with: its own event may never have been reported.
+    private var replacedChange: Origin? {
+        guard lastedUntilReplaced, case .productChanged(let change) = SubscriptionMapping(item: self).began.event
+        else { return nil }
+        return (change.from, change.proration)
     }
 
     private var access: [Fact] {
