@@ -102,19 +102,29 @@ package typealias RetryHistory = FailedChargeHistory<FirstWithoutAccess>
 /// Failed charges for changes within periods.
 package typealias UnpaidChangeHistory = FailedChargeHistory<UnpaidChange>
 
+extension Optional {
+    /// A history without statements is nil, and not written into a stored state.
+    fileprivate mutating func insert<Choice>(
+        _ assertions: [Assertion<Fact.Billing>],
+        leavingOut name: FailedChargeName? = nil
+    ) where Wrapped == FailedChargeHistory<Choice> {
+        var history = self ?? FailedChargeHistory()
+        for assertion in assertions { history.insert(assertion) }
+        if let name { history.remove(name) }
+        self = history.assertions.isEmpty ? nil : history
+    }
+}
+
 extension SubscriptionState.Registers {
     /// Keeps a failed charge for a change within a period.
-    mutating func noteUnpaidChange(_ assertion: Assertion<Fact.Billing>) { mergeUnpaidChanges([assertion]) }
+    mutating func noteUnpaidChange(_ assertion: Assertion<Fact.Billing>) { unpaidChanges.insert([assertion]) }
 
-    mutating func mergeUnpaidChanges(_ other: UnpaidChangeHistory?) {
-        if let other { mergeUnpaidChanges(other.inOrder) }
-    }
+    mutating func mergeUnpaidChanges(_ other: UnpaidChangeHistory?) { unpaidChanges.insert(other?.inOrder ?? []) }
 
-    private mutating func mergeUnpaidChanges(_ assertions: [Assertion<Fact.Billing>]) {
-        var history = unpaidChanges ?? UnpaidChangeHistory()
-        for assertion in assertions { history.insert(assertion) }
-        unpaidChanges = history.assertions.isEmpty ? nil : history
-    }
+    /// Keeps a failed charge without access, if it names the period whose renewal failed.
+    mutating func noteRetry(_ assertion: Assertion<Fact.Billing>) { retries.insert([assertion]) }
+
+    mutating func mergeRetries(_ other: RetryHistory?) { retries.insert(other?.inOrder ?? []) }
 
     /// Keeps a failed charge that had grace.
     mutating func noteGrace(_ assertion: Assertion<Fact.Billing>) { mergeGrace(Register(assertion), nil) }
@@ -124,23 +134,8 @@ extension SubscriptionState.Registers {
         guard other != nil || earlier != nil else { return }
         let last = [grace?.latest, other?.latest].compactMap(\.self)
         grace.merge(other)
-        var history = earlierGraces ?? GraceHistory()
-        for assertion in last + (earlier?.inOrder ?? []) { history.insert(assertion) }
-        if let name = (grace?.value).flatMap(FailedChargeName.init) { history.remove(name) }
-        earlierGraces = history.assertions.isEmpty ? nil : history
-    }
-
-    /// Keeps a failed charge without access, if it names the period whose renewal failed.
-    mutating func noteRetry(_ assertion: Assertion<Fact.Billing>) { mergeRetries([assertion]) }
-
-    mutating func mergeRetries(_ other: RetryHistory?) {
-        if let other { mergeRetries(other.inOrder) }
-    }
-
-    private mutating func mergeRetries(_ assertions: [Assertion<Fact.Billing>]) {
-        var history = retries ?? RetryHistory()
-        for assertion in assertions { history.insert(assertion) }
-        retries = history.assertions.isEmpty ? nil : history
+        let name = (grace?.value).flatMap(FailedChargeName.init)
+        earlierGraces.insert(last + (earlier?.inOrder ?? []), leavingOut: name)
     }
 
     /// The failed charges that had grace, the last one at the end.
