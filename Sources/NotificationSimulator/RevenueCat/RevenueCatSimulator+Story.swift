@@ -38,9 +38,20 @@ extension RevenueCatSimulator: StorySimulator {
         store ?? (story.isOfGooglePlay ? .playStore : .appStore)
     }
 
+    // The store moves periods, and RevenueCat only reports them.
+    private func scenes(_ story: CustomerStory, from start: Date) throws(SimulatorError) -> [Plot.Scene] {
+        try Plot.scenes(
+            story,
+            from: start,
+            at: .revenuecat,
+            habits: store == .stripe ? StripeSimulator.habits : Self.habits,
+            absence: { act in store.flatMap { Self.absence(of: act, relayedFrom: $0) } }
+        )
+    }
+
     /// The expected outcome of each step, which differs between the stores that RevenueCat reports.
     public func expectations(of story: CustomerStory) throws(SimulatorError) -> [CustomerStory.Expectation] {
-        let scenes = try Plot.scenes(story, from: Date(millisecondsSince1970: 0), at: .revenuecat, relaying: store)
+        let scenes = try scenes(story, from: Date(millisecondsSince1970: 0))
         let store = store(of: story)
         return scenes.map { CustomerStory.Expectation($0, Self.wording(of: $0, relayedFrom: store)) }
     }
@@ -50,7 +61,7 @@ extension RevenueCatSimulator: StorySimulator {
         _ story: CustomerStory,
         from start: Date
     ) throws(SimulatorError) -> [SimulatedNotification] {
-        let scenes = try Plot.scenes(story, from: start, at: .revenuecat, relaying: store)
+        let scenes = try scenes(story, from: start)
         let store = store(of: story)
         var teller = try RevenueCatStoryteller(story, scenes, of: store, seed: seed)
         for scene in scenes { try teller.tell(scene) }

@@ -60,28 +60,27 @@ struct Plot {
     /// True if the last payment was for a one-time purchase, so that its refund does not concern the subscription.
     private var isItemLatest = false
 
-    /// - Parameter store: the store whose purchases a relay tells of, where that decides which acts there are.
+    /// - Parameters:
+    ///   - habits: those of the store whose purchases a relay reports; the provider's own unless given.
+    ///   - absence: the reason that this store has no such act; none unless given.
     static func scenes(
         _ story: CustomerStory,
         from start: Date,
         at provider: Provider,
-        relaying store: PurchaseStore? = nil
+        habits: Habits? = nil,
+        absence: (CustomerStory.Act) -> String? = { _ in nil }
     ) throws(SimulatorError) -> [Scene] {
         for step in story.steps {
-            let absence =
-                step.act.absence(at: provider)
-                ?? store.flatMap { RevenueCatSimulator.absence(of: step.act, relayedFrom: $0) }
-            if let absence {
+            if let absence = step.act.absence(at: provider) ?? absence(step.act) {
                 throw SimulatorError(
                     "story \(story.id): \(provider.rawValue) has no \(step.act.name): \(absence)",
                     .notOffered(by: provider)
                 )
             }
         }
-        // The store moves periods, and a relay only reports them.
         var plot = Plot(
             story: story,
-            habits: StoryProviders.kind(of: store == .stripe ? .stripe : provider)?.habits ?? Habits(),
+            habits: habits ?? StoryProviders.kind(of: provider)?.habits ?? Habits(),
             now: start.millisecondsSince1970
         )
         var scenes: [Scene] = []
