@@ -214,9 +214,13 @@ struct CreditStatementTests {
             [.purchase(.init(transaction: "c", product: "coins", purchase: sale, at: CreditLife.day(0)))],
             on: 0
         )
-        coins.refund("c", .quantity(1), on: 5)
-        #expect(coins.balance(on: 4) == 300)
-        #expect(coins.balance(on: 6) == 200)
+        // Apple rounds the percentage.
+        for scope in [.quantity(1), .fraction(try #require(ExactDecimal("0.33333")))] as [LifecycleEvent.Refund.Scope] {
+            var coins = coins
+            coins.refund("c", scope, on: 5)
+            #expect(coins.balance(on: 4) == 300)
+            #expect(coins.balance(on: 6) == 200)
+        }
     }
 
     @Test("a year is paid out in months, by the calendar, and each month lapses")

@@ -221,6 +221,15 @@ extension CreditPlan {
         return fraction(item.scope, of: nil, refund.endsAccess)
     }
 
+    /// The items that a percentage stands for, which stores round: 0.33333 of three is one. Nil if it stands for none.
+    private static func wholeItems(_ share: ExactDecimal, of quantity: Int64) -> ExactFraction? {
+        let digits: Int128 = 100_000
+        guard quantity > 1, let parts = share.coefficient(scale: 5), 0...digits ~= parts else { return nil }
+        let (items, rest) = (parts * Int128(quantity) + digits / 2).quotientAndRemainder(dividingBy: digits)
+        guard items > 0, abs(rest - digits / 2) <= Int128(quantity) else { return nil }
+        return ExactFraction(clamping: items, Int128(quantity))
+    }
+
     /// Which share of a payment went back; nil if that is not known.
     private static func fraction(
         _ scope: LifecycleEvent.Refund.Scope,
@@ -231,7 +240,8 @@ extension CreditPlan {
         switch scope {
         case .full: .whole
         case .fraction(let share):
-            share.coefficient(scale: 38).flatMap { ExactFraction(clamping: $0, ExactDecimal.power(38)) }
+            wholeItems(share, of: quantity)
+                ?? share.coefficient(scale: 38).flatMap { ExactFraction(clamping: $0, ExactDecimal.power(38)) }
         case .quantity(let number): ExactFraction(clamping: Int128(number), Int128(quantity))
         case .amount(let amount):
             if let charge, charge.currency == amount.currency, charge.amount.coefficient > 0 {
