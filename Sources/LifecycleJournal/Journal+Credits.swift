@@ -29,7 +29,8 @@ extension Journal {
     ///   - environment: production or sandbox, which never mix.
     ///   - time: the time of the use.
     /// - Returns: the statement after the use; nil if there are fewer credits, and none was used.
-    /// - Throws: ``JournalError``, with ``JournalError/Code/idTaken`` if the id names a use of another number of credits.
+    /// - Throws: ``JournalError``, with ``JournalError/Code/idTaken`` if the id names a use of another account, of the other environment, or of
+    ///   another number of credits.
     public func use(
         _ credits: Int64,
         id: String,
@@ -42,12 +43,9 @@ extension Journal {
             throw JournalError(.invalidArgument, "a use needs an id and 0 or more credits")
         }
         return try await write { transaction in
-            // Also where the purchase that it came from has moved to another account since.
-            let mark = try Mark(credits: credits).record(of: id, at: time)
+            let mark = Mark(credits: credits, id: id, of: accounts, in: environment)
             let known = try await transaction.record(mark.key, in: .use)
-            if let known {
-                try Mark(credits: credits).check(known)
-            } else {
+            if known == nil {
                 // Before anything is read: a gift belongs to no purchase whose version two uses would both raise.
                 for owner in Set(accounts.map { JournalKey.text($0) }).sorted() {
                     try await StateRows.takeTurn(owner, transaction)
@@ -57,9 +55,12 @@ extension Journal {
             let states = ledger.states(of: accounts, in: environment)
             let stored = try await Self.uses(of: states, accounts, transaction)
             let statement = CreditStatement(of: states, under: policy, uses: stored, at: time)
-            if known != nil { return statement }
+            if let known {
+                try mark.check(known, among: stored)
+                return statement
+            }
             guard let uses = statement.uses(of: credits, id: id) else { return nil }
-            guard try await transaction.insert(mark, into: .use) else { throw Conflict() }
+            guard try await transaction.insert(mark.record(at: time), into: .use) else { throw Conflict() }
             for use in uses {
                 let gift = stored.first { $0.gift.map { $0 == use.grant } ?? false }
                 let group =
@@ -78,7 +79,7 @@ extension Journal {
     /// Gives an account credits that last until they are used, once for each id: for a job that failed, or as a present.
     ///
     /// - Returns: true if they were given now, and not before.
-    /// - Throws: ``JournalError``, with ``JournalError/Code/idTaken`` if the id names a use, or a gift of another number.
+    /// - Throws: ``JournalError``, with ``JournalError/Code/idTaken`` if the id names a use, or a gift of another number or to another account.
     @discardableResult
     public func give(
         _ credits: Int64,
@@ -90,38 +91,15 @@ extension Journal {
             throw JournalError(.invalidArgument, "a gift needs an id and 1 or more credits")
         }
         return try await write { transaction in
-            let mark = try Mark(credits: 0 - credits).record(of: id, at: time)
+            let mark = Mark(credits: 0 - credits, id: id, of: [account], in: nil)
             if let known = try await transaction.record(mark.key, in: .use) {
-                try Mark(credits: 0 - credits).check(known)
+                try mark.check(known)
                 return false
             }
-            guard try await transaction.insert(mark, into: .use) else { throw Conflict() }
+            guard try await transaction.insert(mark.record(at: time), into: .use) else { throw Conflict() }
             let gift = CreditUse(id: id, credits: 0 - credits, at: time)
             try await Self.insert(gift, in: Self.useGroup(account), transaction)
             return true
-        }
-    }
-
-    /// The number of credits that an id stands for. It names no account, so an erasure leaves it, and the id stays taken.
-    private struct Mark: Codable {
-        /// Negative for a gift.
-        var credits: Int64
-
-        func record(of id: String, at time: Date) throws -> JournalRecord {
-            JournalRecord(
-                key: JournalKey.text("id", id),
-                order: time.milliseconds,
-                body: try CanonicalJSON.bytes(self)
-            )
-        }
-
-        /// A second use under the id of another would be work that costs nothing. A mark of an earlier version has no number.
-        func check(_ record: JournalRecord) throws {
-            guard !record.body.isEmpty else { return }
-            let known: Mark = try CanonicalJSON.value(from: record.body)
-            guard known.credits == credits else {
-                throw JournalError(.idTaken, "the id names another number of credits: use a new id for each use")
-            }
         }
     }
 
@@ -161,4 +139,47 @@ extension Journal {
     static func useGroup(_ lineage: SubscriptionID) -> String { JournalKey.text("purchase", lineage.description) }
 
     static func useGroup(_ account: Account.Identifier) -> String { JournalKey.text("account", account.lookupKey) }
+}
+
+/// The use or the gift that an id stands for. It names no account, so an erasure leaves it, and the id stays taken.
+private struct Mark: Codable {
+    /// Negative for a gift.
+    var credits: Int64
+    /// Digests of the accounts' names; nil in a mark of 0.10 and before.
+    var owners: [String]?
+    /// In the key of the row, and not in its body.
+    private var id = ""
+
+    private enum CodingKeys: CodingKey { case credits, owners }
+
+    /// - Parameter environment: nil for a gift, which counts in both.
+    init(credits: Int64, id: String, of accounts: [Account.Identifier], in environment: StoreEnvironment?) {
+        self.credits = credits
+        self.id = id
+        owners = Set(
+            accounts.map {
+                // With the id, so that two marks of one account have nothing in common.
+                let text = JournalKey.text(id, environment?.rawValue ?? "", $0.lookupKey)
+                return JournalKey.digest(Array(text.utf8))
+            }
+        )
+        .sorted()
+    }
+
+    var key: String { JournalKey.text("id", id) }
+
+    func record(at time: Date) throws -> JournalRecord {
+        JournalRecord(key: key, order: time.milliseconds, body: try CanonicalJSON.bytes(self))
+    }
+
+    /// A second use under the id of another would be work that costs nothing. The first may have moved with its purchase to the account
+    /// that asks now. Marks of early versions have no account, and the first ones no number.
+    func check(_ record: JournalRecord, among uses: [CreditUse] = []) throws {
+        guard !record.body.isEmpty else { return }
+        let known: Mark = try CanonicalJSON.value(from: record.body)
+        let isOwn = known.owners.map { !Set($0).isDisjoint(with: owners ?? []) } ?? true
+        guard known.credits == credits, isOwn || uses.contains(where: { $0.id == id }) else {
+            throw JournalError(.idTaken, "the id names another use: use a new id for each use")
+        }
+    }
 }

@@ -227,7 +227,9 @@ extension Journal {
             return Acknowledgement(for: .success(Normalization([])), provider: adapter.provider)
         } catch {
             let failure = DeliveryError(.unavailable, "not kept", underlying: error)
-            return Acknowledgement(for: .failure(failure), provider: adapter.provider)
+            let answer = Acknowledgement(for: .failure(failure), provider: adapter.provider)
+            observe(TriedDelivery(delivery: delivery, source: source, outcome: .failure(failure)), answer.decision)
+            return answer
         }
     }
 

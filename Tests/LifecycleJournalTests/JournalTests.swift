@@ -201,9 +201,10 @@ struct JournalTests {
         #expect(await journal.receive(life.deliveries[0], with: life.adapter).status == 503)
         faults.set(.beforeBegin)
         #expect(await journal.receive(life.deliveries[0], with: life.adapter).status == 503)
+        #expect(await journal.accept(life.deliveries[0], with: life.adapter).status == 503)
         faults.set(nil)
         #expect(await journal.receive(life.deliveries[0], with: life.adapter).status == 200)
-        #expect(observer.deliveries.map(\.decision) == [.retryLater, .retryLater, .accept])
+        #expect(observer.deliveries.map(\.decision) == [.retryLater, .retryLater, .retryLater, .accept])
         #expect(observer.deliveries.last?.newEvents ?? 0 > 0)
     }
 
@@ -517,10 +518,21 @@ struct JournalTests {
             }
             #expect(use?.code == .idTaken)
         }
-        let gift = await #expect(throws: JournalError.self) {
-            try await journals[1].give(6, id: "sorry", to: account, at: moment)
+        let other = Account.Identifier("another", account.source)
+        for (accounts, environment) in [([other], .production), ([account], .sandbox)]
+            as [([Account.Identifier], StoreEnvironment)]
+        {
+            let use = await #expect(throws: JournalError.self) {
+                try await journals[1].use(30, id: "job 0", of: accounts, under: policy, in: environment, at: moment)
+            }
+            #expect(use?.code == .idTaken)
         }
-        #expect(gift?.code == .idTaken)
+        for (credits, account) in [(6, account), (5, other)] as [(Int64, Account.Identifier)] {
+            let gift = await #expect(throws: JournalError.self) {
+                try await journals[1].give(credits, id: "sorry", to: account, at: moment)
+            }
+            #expect(gift?.code == .idTaken)
+        }
         #expect(try await journals[0].credits(of: [account], under: policy, at: moment).balance == 15)
     }
 
