@@ -179,6 +179,11 @@ extension Citation {
         (milliseconds - other.milliseconds).magnitude < UInt64(ServicePeriod.startTolerance)
     }
 
+    /// True if the store names an order without its products: it rests on the notification alone.
+    var namesWholeOrder: Bool {
+        authority == .store && channel != .refetch && provider.rules.notificationsNameWholeOrders
+    }
+
     /// True if this statement takes an earlier statement of an end back. A relay's statement never does that to the
     /// store's.
     func takesBack(_ end: Citation) -> Bool {

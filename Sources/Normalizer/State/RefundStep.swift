@@ -32,6 +32,9 @@ package struct RefundStep: Hashable, Sendable, Codable {
         Key(refund: .init(first.value), at: first.value.at.millisecondsSince1970, isUndone: first.value.scope == nil)
     }
 
+    /// True if all of an order went back, and not only the product that has the order's name.
+    var isOfWholeOrder: Bool { first.value.scope == .full && first.by.namesWholeOrder }
+
     mutating func merge(_ other: Self) {
         if other.first.precedes(first) { first = other.first }
         lastStated = max(lastStated, other.lastStated)

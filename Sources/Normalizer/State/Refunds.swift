@@ -114,8 +114,25 @@ extension SubscriptionState {
     private func refunds(of transaction: TransactionID) -> [Register<Fact.RefundState>] {
         guard !refunds.isEmpty else { return [] }
         let name = self.transaction(named: transaction)
-        return refunds.filter { self.transaction(named: $0.value.value.transaction) == name }.values
-            .sorted { $0.latest.precedes($1.latest) }
+        let stated = refunds.filter { self.transaction(named: $0.value.value.transaction) == name }.values
+        return (stated + [refundOfOrder(around: name)].compactMap(\.self)).sorted { $0.latest.precedes($1.latest) }
+    }
+
+    /// The refund of the whole order that a further product was bought with.
+    ///
+    /// The first product has the order's own name, as the refund has. An answer of the store about the purchase says which products a
+    /// refund is of; a notification alone says only the order. A relay's later statement is about the first product and takes nothing
+    /// back.
+    private func refundOfOrder(around transaction: TransactionID) -> Register<Fact.RefundState>? {
+        guard purchases[transaction] != nil, transaction.item != nil,
+            registers.stores.contains(where: \.rules.notificationsNameWholeOrders)
+        else { return nil }
+        let order = transaction.order
+        guard refunds.values.contains(where: { $0.value.transaction == order && $0.value.scope != nil }) else {
+            return nil
+        }
+        let steps = refundSteps.filter { $0.key.refund.transaction == order && $0.value.isOfWholeOrder }
+        return steps.min { $0.key < $1.key }.map { Register($0.value.first) }
     }
 
     /// The refunds of a transaction taken together.

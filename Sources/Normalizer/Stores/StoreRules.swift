@@ -72,6 +72,9 @@ package struct StoreRules: Hashable, Sendable {
     /// True if one order can pay for time that continues under another name, as after a change that is paid with time.
     package var ordersSpanNames = false
 
+    /// True if a notification of a refund names the order alone. Only an answer says which of its products went back.
+    package var notificationsNameWholeOrders = false
+
     /// True if a refund that ends access ends the purchase, and not only the period that it gave the money of back.
     package var revocationEndsPurchase = false
 
@@ -142,6 +145,8 @@ extension StoreRules {
     ///   https://developer.android.com/google/play/billing/subscriptions#change
     /// - `ordersSpanNames`: a change that is paid with time has no order of its own.
     ///   https://developer.android.com/google/play/billing/subscriptions#change
+    /// - `notificationsNameWholeOrders`: a notification of a voided purchase has the order and no product.
+    ///   https://developer.android.com/google/play/billing/rtdn-reference
     /// - `revocationEndsPurchase`: to revoke is to end the purchase at once, whichever order was refunded.
     ///   https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/revoke
     /// - `namesItemsByPurchase`: a purchase is a list of items, which end one by one or all at once.
@@ -163,6 +168,7 @@ extension StoreRules {
         omitsStarts: true,
         changesUnderNewName: true,
         ordersSpanNames: true,
+        notificationsNameWholeOrders: true,
         revocationEndsPurchase: true,
         namesItemsByPurchase: true,
         relaysOmitPlans: true,
