@@ -207,27 +207,19 @@ extension ResolutionMapping {
     func unanswered(
         _ answer: PlayAnswer,
         token: PurchaseToken,
-        transaction: TransactionID? = nil,
-        facts: [Fact] = [],
-        id: ((SubscriptionID) -> EventID)? = nil,
-        terminal: () -> LifecycleEvent?
+        reporting lineages: (SubscriptionID) -> [LineageDraft]
     ) throws(DeliveryError) -> Normalization {
         switch answer.outcome {
         case .gone, .notFound:
-            guard let event = terminal() else { return Normalization(noChange: .init(.purchaseGone)) }
             let lineage = SubscriptionID(
                 store: .playStore,
                 environment: .forgotten,
                 id: token.fingerprint
             )
-            let draft = EventDraft(
-                id: id?(lineage)
-                    ?? .notified(lineage, by: .google, notification: "unverified/\(notificationKey)"),
-                event: event,
-                transaction: transaction
-            )
+            let reported = lineages(lineage)
+            guard !reported.isEmpty else { return Normalization(noChange: .init(.purchaseGone)) }
             return normalization(
-                of: [LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: facts))],
+                of: reported,
                 environment: lineage.environment,
                 assertedAt: eventTime,
                 channel: answers.channel

@@ -19,12 +19,10 @@ struct PlayProducts {
 
     /// Names the purchase in facts and identities: the order, or the token where there is no order.
     func transaction(_ index: Int) -> TransactionID {
-        let order = TransactionID(purchase.orderID ?? token.fingerprint)
-        if index == 0 { return order }
-        let product = ProductID(purchase.lineItems[index].productID)
-        let isRepeated = purchase.lineItems[..<index].contains { $0.productID == product.rawValue }
-        let share = order.share(of: product)
-        return isRepeated ? TransactionID("\(share)/\(index)") : share
+        TransactionID(purchase.orderID ?? token.fingerprint).payment(
+            for: index,
+            of: purchase.lineItems.map(\.productID)
+        )
     }
 
     var account: Account? {
@@ -45,8 +43,7 @@ struct PlayProducts {
     }
 
     func price(_ item: ProductPurchase.LineItem) -> Price? {
-        let line =
-            order?.lineItems.first { $0.productID == item.productID }
+        let line = order?.line(of: item)
         return line?.total.map { Price($0, .charged, tax: line?.tax) }
     }
 
@@ -63,6 +60,12 @@ struct PlayProducts {
 
     /// `purchaseCompletionTime` is set when money was taken, and only then.
     var wasPaid: Bool { purchase.completionTime != nil }
+
+    /// True if it was paid and is canceled, in either order of arrival of the two notifications.
+    var isTakenBack: Bool {
+        guard purchase.state == .cancelled else { return false }
+        return type == .purchased || wasPaid && (type == .canceled || type == nil)
+    }
 
     func facts(_ index: Int) -> [Fact] {
         let item = purchase.lineItems[index]
@@ -128,6 +131,26 @@ struct PlayProducts {
     }
 }
 
+extension TransactionID {
+    /// The name of what an order paid for one of the products that were bought with it: its own for the first one, and its share for
+    /// a further one.
+    ///
+    /// - Parameter products: in the order of `PlayAddOns.inOrder`.
+    func payment(for index: Int, of products: [String]) -> TransactionID {
+        if index == 0 { return self }
+        let share = share(of: ProductID(products[index]))
+        return products[..<index].contains(products[index]) ? TransactionID("\(share)/\(index)") : share
+    }
+}
+
+extension PlayOrder {
+    /// The line about an item of its purchase. A product may be bought by several purchase options at once.
+    func line(of item: ProductPurchase.LineItem) -> LineItem? {
+        let lines = lineItems.filter { $0.productID == item.productID }
+        return lines.first { $0.purchaseOptionID == item.purchaseOptionID } ?? lines.first
+    }
+}
+
 extension ResolutionMapping {
     /// The table of one-time product notifications.
     ///
@@ -141,16 +164,20 @@ extension ResolutionMapping {
         }
         // A cancellation that cannot be looked at may be of something that was never paid.
         guard answer.outcome == .found else {
-            return try unanswered(answer, token: token) { nil }
+            return try unanswered(answer, token: token) { _ in [] }
         }
         let products = try products(answer, token: token, type)
+        guard !products.isTakenBack else {
+            let all = products.purchase.lineItems.map { _ in LifecycleEvent.Refund.Scope?.some(.full) }
+            return normalization(
+                of: moneyBack(products, all, order: products.order),
+                environment: products.environment,
+                assertedAt: products.assertedAt,
+                anomalies: products.purchase.anomalies
+            )
+        }
         let lineages = products.purchase.lineItems.indices.map { index in
-            let drafts = drafts(products, index)
-            var facts = products.facts(index)
-            if drafts.contains(where: { $0.event.kind == .refunded }) {
-                facts.append(products.refundFact(index, scope: .full))
-            }
-            return products.lineage(index, drafts: drafts, facts: facts)
+            products.lineage(index, drafts: drafts(products, index), facts: products.facts(index))
         }
         return normalization(
             of: lineages,
@@ -215,27 +242,12 @@ extension ResolutionMapping {
             return [
                 EventDraft(id: notified("pending"), event: .purchasePending(.init(product: ProductID(item.productID))))
             ]
-        // Taken back, in either order of arrival; or never paid, and then there is no refund.
+        // Never paid.
         case (.cancelled, _):
-            guard products.wasPaid || type == .purchased else {
-                return [
-                    EventDraft(
-                        id: notified("pending_canceled"),
-                        event: .purchasePendingCanceled(.init(product: ProductID(item.productID)))
-                    )
-                ]
-            }
             return [
                 EventDraft(
-                    id: .refunded(products.lineage, refund: products.transaction(index).rawValue),
-                    event: .refunded(
-                        .init(
-                            transaction: products.transaction(index),
-                            scope: .full,
-                            reason: .unknown,
-                            affectsCurrentPeriod: true
-                        )
-                    )
+                    id: notified("pending_canceled"),
+                    event: .purchasePendingCanceled(.init(product: ProductID(item.productID)))
                 )
             ]
         default:

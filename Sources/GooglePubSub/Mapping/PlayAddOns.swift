@@ -19,11 +19,16 @@ struct PlayAddOns {
         return (item.basePlanID ?? "").precedes(other.basePlanID ?? "")
     }
 
-    /// The items of a purchase of one-time products, which share an order, in the order of their names.
-    static func inOrder(_ items: [ProductPurchase.LineItem]) -> [ProductPurchase.LineItem] {
+    /// The items of a purchase of one-time products, which share an order, in the order of their names. The purchase lists them, and
+    /// so does the order.
+    static func inOrder<Item>(
+        _ items: [Item],
+        by name: (Item) -> (product: String, option: String?)
+    ) -> [Item] {
         items.sorted { item, other in
-            guard item.productID == other.productID else { return item.productID.precedes(other.productID) }
-            return (item.purchaseOptionID ?? "").precedes(other.purchaseOptionID ?? "")
+            let (name, other) = (name(item), name(other))
+            guard name.product == other.product else { return name.product.precedes(other.product) }
+            return (name.option ?? "").precedes(other.option ?? "")
         }
     }
 }

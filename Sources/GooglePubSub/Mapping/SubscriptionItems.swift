@@ -10,12 +10,16 @@ extension ResolutionMapping {
             return Normalization(noChange: .init(.needsLookup))
         }
         guard answer.outcome == .found else {
-            return try unanswered(answer, token: token, facts: [closure(of: answer)]) {
+            return try unanswered(answer, token: token) { lineage in
+                let event: LifecycleEvent
                 switch reason {
-                case .notification(.expired): .expired(.init(reason: .unknown))
-                case .notification(.revoked): .revoked(.init(reason: .unknown))
-                default: nil
+                case .notification(.expired): event = .expired(.init(reason: .unknown))
+                case .notification(.revoked): event = .revoked(.init(reason: .unknown))
+                default: return []
                 }
+                let id = EventID.notified(lineage, by: .google, notification: "unverified/\(notificationKey)")
+                let subject = EventSubject(facts: [closure(of: answer)])
+                return [LineageDraft(lineage, drafts: [EventDraft(id: id, event: event)], subject: subject)]
             }
         }
         let items = try items(answer, token: token, reason)

@@ -74,6 +74,7 @@ extension ResolutionMapping {
                     transaction: hint.transaction,
                     periodStart: item.firstStart(paidBy: hint.transaction),
                     scope: scope,
+                    amount: order?.refunded,
                     order: order,
                     row: row,
                     affectsCurrentPeriod: affectsCurrentPeriod
@@ -125,62 +126,87 @@ extension ResolutionMapping {
         guard answer.outcome == .found else { return try voidedUnanswered(hint, answer) }
         let products = try products(answer, token: hint.purchaseToken)
         let order = voidedOrder(hint)
-        var lineages: [LineageDraft] = []
-        var others: [LineageDraft] = []
-        for index in products.purchase.lineItems.indices {
-            // How much of it is on its way, an order does not say.
-            let type = order?.state == .pendingRefund ? nil : hint.refundType
-            guard let scope = scope(of: products.purchase, item: products.purchase.lineItems[index], type)
-            else {
-                others.append(products.lineage(index, drafts: [], facts: products.facts(index)))
-                continue
-            }
-            let transaction = index == 0 ? hint.transaction : products.transaction(index)
-            let draft = moneyBack(
-                lineage: products.lineage,
-                transaction: transaction,
-                scope: scope,
-                order: order,
-                row: voidedRow(hint),
-                affectsCurrentPeriod: scope == .full
-            )
-            lineages.append(
-                products.lineage(
-                    index,
-                    drafts: [draft],
-                    facts: products.facts(index) + [products.refundFact(index, scope: scope)]
-                )
-            )
-        }
-        if lineages.isEmpty,
+        // How much of it is on its way, an order does not say.
+        let type = order?.state == .pendingRefund ? nil : hint.refundType
+        let scopes = products.purchase.lineItems.map { scope(of: products.purchase, item: $0, order, type) }
+        var lineages = moneyBack(
+            products,
+            scopes,
+            transaction: hint.transaction,
+            order: order,
+            row: voidedRow(hint)
+        )
+        let isPart =
             hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false
-                || order?.state == .pendingRefund
-        {
+            || order?.state == .pendingRefund
+        if isPart, order?.isPaidInFull != true, scopes.allSatisfy({ $0 == nil }) {
             // Part of it, and the answer does not say how much: not a full refund, and no number to make up.
             let draft = EventDraft(
                 id: .notified(products.lineage, by: .google, notification: notificationKey),
                 event: unmapped,
                 transaction: hint.transaction
             )
-            lineages = [products.lineage(0, drafts: [draft], facts: products.facts(0))]
-            others.removeFirst()
+            lineages[0] = products.lineage(0, drafts: [draft], facts: products.facts(0))
         }
         return normalization(
-            of: lineages + others,
+            of: lineages,
             environment: products.environment,
             assertedAt: products.assertedAt,
             anomalies: products.purchase.anomalies
         )
     }
 
+    /// The items of a purchase, first those of which something went back.
+    ///
+    /// - Parameters:
+    ///   - scopes: how much of each went back.
+    ///   - transaction: the order whose money went back, if it may not be the purchase's own.
+    func moneyBack(
+        _ products: PlayProducts,
+        _ scopes: [LifecycleEvent.Refund.Scope?],
+        transaction: TransactionID? = nil,
+        order: PlayOrder?,
+        row: VoidedPurchase? = nil
+    ) -> [LineageDraft] {
+        let refunded = zip(products.purchase.lineItems.indices, scopes).compactMap { index, scope in
+            scope.map { (index: index, scope: $0) }
+        }
+        let amounts = order?.refunded(
+            of: refunded.map { (order?.line(of: products.purchase.lineItems[$0.index]), $0.scope == .full) }
+        )
+        let lineages = refunded.enumerated().map { place, item in
+            let draft = moneyBack(
+                lineage: products.lineage,
+                transaction: item.index == 0
+                    ? transaction ?? products.transaction(0) : products.transaction(item.index),
+                scope: item.scope,
+                amount: amounts?[place],
+                order: order,
+                row: row,
+                affectsCurrentPeriod: item.scope == .full
+            )
+            return products.lineage(
+                item.index,
+                drafts: [draft],
+                facts: products.facts(item.index) + [products.refundFact(item.index, scope: item.scope)]
+            )
+        }
+        let others = products.purchase.lineItems.indices.filter { index in !refunded.contains { $0.index == index } }
+        return lineages + others.map { products.lineage($0, drafts: [], facts: products.facts($0)) }
+    }
+
     /// How much of an item went back by now: absolute, so that a redelivery says the same. Nil if nothing has, or
     /// unknown.
+    ///
+    /// The order states the money, the purchase the quantities, and the notification neither.
     private func scope(
         of purchase: ProductPurchase,
         item: ProductPurchase.LineItem,
+        _ order: PlayOrder?,
         _ refundType: DeveloperNotification.RefundType?
     ) -> LifecycleEvent.Refund.Scope? {
-        if purchase.state == .cancelled { return .full }
+        if purchase.state == .cancelled || order?.isRefundedInFull == true { return .full }
+        if order?.isPaidInFull == true { return nil }
         let quantity = item.quantity ?? 1
         guard let refundable = item.refundableQuantity else {
             // The API leaves out zeros, yet absence may mean more: the notification decides.
@@ -214,18 +240,21 @@ extension ResolutionMapping {
         transaction: TransactionID,
         periodStart: Date? = nil,
         scope: LifecycleEvent.Refund.Scope,
+        amount: Money?,
         order: PlayOrder?,
         row: VoidedPurchase?,
         affectsCurrentPeriod: Bool?
     ) -> EventDraft {
+        let price = amount.map { Price($0, .refund) }
         if order?.refund?.reason == .chargeback || row?.reason == .chargeback {
             // The same money, which relays call a refund: one identity.
             return EventDraft(
                 id: .refunded(lineage, refund: transaction.payment(from: periodStart).rawValue),
-                event: .chargeback(.init(stage: .lost, transaction: transaction, amount: order?.refund?.total)),
+                event: .chargeback(.init(stage: .lost, transaction: transaction, amount: amount)),
                 occurredAt: order?.refund?.time ?? row?.voidedTime,
                 transaction: transaction,
-                price: order?.refunded
+                price: price,
+                inheritsCharge: false
             )
         }
         return EventDraft(
@@ -240,7 +269,8 @@ extension ResolutionMapping {
             ),
             occurredAt: order?.refund?.time ?? row?.voidedTime,
             transaction: transaction,
-            price: order?.refunded
+            price: price,
+            inheritsCharge: false
         )
     }
 
@@ -253,62 +283,84 @@ extension ResolutionMapping {
         }
     }
 
-    /// A one-time purchase ends with its refund. An order of a subscription may have paid for any of its periods.
-    private func refundFact(
-        _ hint: DeveloperNotification.VoidedPurchaseHint,
-        _ order: PlayOrder?
-    ) -> Fact {
-        .refund(
-            Fact.RefundState(
-                transaction: hint.transaction,
-                scope: .full,
-                at: order?.refund?.time ?? eventTime,
-                periodStart: nil,
-                endsAccess: hint.productType == .oneTime
-            )
-        )
-    }
-
-    /// The purchase is not kept any more: that money of an order went back, the notification says.
+    /// The purchase is not kept any more: that money of an order went back, the notification says. Orders outlive purchases, and
+    /// state what they paid for.
     private func voidedUnanswered(
         _ hint: DeveloperNotification.VoidedPurchaseHint,
         _ answer: PlayAnswer
     ) throws(DeliveryError) -> Normalization {
-        let (order, row) = (voidedOrder(hint), voidedRow(hint))
-        // Orders outlive the purchase, and state the start that distinguishes the first one.
-        let start = hint.productType == .subscription ? order?.periodStart : nil
-        var facts = [refundFact(hint, order)]
-        if hint.productType == .subscription { facts.append(closure(of: answer)) }
-        return try unanswered(
-            answer,
-            token: hint.purchaseToken,
-            transaction: hint.transaction,
-            facts: hint.refundType == .full ? facts : [],
-            id: { lineage in
-                guard hint.refundType == .full else {
-                    return .notified(lineage, by: .google, notification: notificationKey)
-                }
-                return moneyBack(
-                    lineage: lineage,
-                    transaction: hint.transaction,
-                    periodStart: start,
-                    scope: .full,
-                    order: order,
-                    row: row,
-                    affectsCurrentPeriod: nil
-                ).id
-            },
-            terminal: {
-                guard hint.refundType == .full else { return unmapped }
-                return moneyBack(
-                    lineage: SubscriptionID(store: .playStore, environment: .unknown, id: ""),
-                    transaction: hint.transaction,
-                    scope: .full,
-                    order: order,
-                    row: row,
-                    affectsCurrentPeriod: nil
-                ).event
+        try unanswered(answer, token: hint.purchaseToken) { lineage in
+            guard hint.refundType == .full else {
+                let draft = EventDraft(
+                    id: .notified(lineage, by: .google, notification: notificationKey),
+                    event: unmapped,
+                    transaction: hint.transaction
+                )
+                return [LineageDraft(lineage, drafts: [draft], subject: EventSubject())]
             }
+            return hint.productType == .oneTime
+                ? forgottenProducts(hint, lineage) : [forgottenSubscription(hint, lineage, by: answer)]
+        }
+    }
+
+    /// An order of a subscription may have paid for any of its periods.
+    private func forgottenSubscription(
+        _ hint: DeveloperNotification.VoidedPurchaseHint,
+        _ lineage: SubscriptionID,
+        by answer: PlayAnswer
+    ) -> LineageDraft {
+        let order = voidedOrder(hint)
+        let draft = moneyBack(
+            lineage: lineage,
+            transaction: hint.transaction,
+            // It distinguishes the first order.
+            periodStart: order?.periodStart,
+            scope: .full,
+            amount: order?.refunded,
+            order: order,
+            row: voidedRow(hint),
+            affectsCurrentPeriod: nil
+        )
+        let facts = [forgottenRefund(hint.transaction, order, endsAccess: false), closure(of: answer)]
+        return LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: facts))
+    }
+
+    /// A purchase of one-time products ends with its refund. Without the order its products have no names here, and the state, which
+    /// knows them, takes the refund for one of them all.
+    private func forgottenProducts(
+        _ hint: DeveloperNotification.VoidedPurchaseHint,
+        _ lineage: SubscriptionID
+    ) -> [LineageDraft] {
+        let order = voidedOrder(hint)
+        var lines = PlayAddOns.inOrder(order?.lineItems ?? []) { ($0.productID, $0.purchaseOptionID) }
+        if lines.count > Limits.lineItems { lines = [] }
+        let products = lines.map(\.productID)
+        let amounts = order?.refunded(of: lines.map { ($0, true) })
+        return (0..<max(1, lines.count)).map { index in
+            let transaction = hint.transaction.payment(for: index, of: products)
+            let draft = moneyBack(
+                lineage: lineage,
+                transaction: transaction,
+                scope: .full,
+                amount: amounts?[index],
+                order: order,
+                row: voidedRow(hint),
+                affectsCurrentPeriod: nil
+            )
+            let facts = [forgottenRefund(transaction, order, endsAccess: true)]
+            return LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: facts))
+        }
+    }
+
+    private func forgottenRefund(_ transaction: TransactionID, _ order: PlayOrder?, endsAccess: Bool) -> Fact {
+        .refund(
+            Fact.RefundState(
+                transaction: transaction,
+                scope: .full,
+                at: order?.refund?.time ?? eventTime,
+                periodStart: nil,
+                endsAccess: endsAccess
+            )
         )
     }
 }
@@ -330,36 +382,6 @@ extension PlayItem {
                 endsAccess: endsWithRefund(by: order)
             )
         )
-    }
-}
-
-extension PlayOrder {
-    /// When the period began that it paid for.
-    fileprivate var periodStart: Date? { lineItems.compactMap(\.servicePeriodStart).min() }
-
-    fileprivate var isRefundedInFull: Bool { refund != nil || state == .refunded }
-
-    /// The refunded part, if the order says that it was not all.
-    fileprivate var refundScope: LifecycleEvent.Refund.Scope? {
-        guard state == .partiallyRefunded, refund == nil, let amount = sumOfPartialRefunds else { return nil }
-        return .amount(amount)
-    }
-
-    /// The amount that went back.
-    fileprivate var refunded: Price? {
-        (refund?.total ?? sumOfPartialRefunds).map { Price($0, .refund) }
-    }
-
-    private var sumOfPartialRefunds: Money? {
-        let amounts = partialRefunds.filter(\.isProcessed).compactMap(\.total)
-        guard let first = amounts.first, amounts.allSatisfy({ $0.currency == first.currency }) else { return nil }
-        // Google's amounts have at most nine decimals.
-        var billionths: Int128 = 0
-        for amount in amounts {
-            guard let units = amount.amount.coefficient(scale: 9) else { return nil }
-            billionths += units
-        }
-        return ExactDecimal(coefficient: billionths, scale: 9).map { Money($0, first.currency) }
     }
 }
 

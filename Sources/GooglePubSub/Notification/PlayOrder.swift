@@ -62,6 +62,8 @@ public struct PlayOrder: Sendable, Hashable {
         public let servicePeriodEnd: Date?
         /// How many were bought.
         public let quantity: Int64?
+        /// The purchase option, of a one-time product.
+        public let purchaseOptionID: String?
     }
 
     /// `orderHistory.refundEvent`
@@ -142,7 +144,9 @@ extension PlayOrder.LineItem {
         let subscription = try reader.optionalReader("subscriptionDetails")
         servicePeriodStart = try subscription?.optionalTime("servicePeriodStartTime")
         servicePeriodEnd = try subscription?.optionalTime("servicePeriodEndTime")
-        quantity = try reader.optionalReader("oneTimePurchaseDetails")?.optionalQuantity("quantity")
+        let purchase = try reader.optionalReader("oneTimePurchaseDetails")
+        quantity = try purchase?.optionalQuantity("quantity")
+        purchaseOptionID = try purchase?.optionalString("purchaseOptionId")
     }
 }
 

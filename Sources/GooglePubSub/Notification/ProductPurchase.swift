@@ -100,7 +100,7 @@ extension ProductPurchase {
         }
         var lineItems: [LineItem] = []
         for item in items { lineItems.append(try LineItem(ObjectReader(item))) }
-        self.lineItems = PlayAddOns.inOrder(lineItems)
+        self.lineItems = PlayAddOns.inOrder(lineItems) { ($0.productID, $0.purchaseOptionID) }
         anomalies = reader.anomalies
     }
 }

@@ -63,6 +63,8 @@ package struct EventDraft: Sendable {
     package var transaction: TransactionID?
     /// The price of that transaction, or the refunded part of it.
     package var price: Price?
+    /// False if the amount that was charged for the subject says nothing of it, as where money goes back.
+    package var inheritsCharge: Bool
     /// The kind of statement, where the adapter knows more than the event says.
     package var speech: Origin.Speech?
 
@@ -73,6 +75,7 @@ package struct EventDraft: Sendable {
         effectiveAt: Date? = nil,
         transaction: TransactionID? = nil,
         price: Price? = nil,
+        inheritsCharge: Bool = true,
         speech: Origin.Speech? = nil
     ) {
         self.id = id
@@ -81,6 +84,7 @@ package struct EventDraft: Sendable {
         self.effectiveAt = effectiveAt
         self.transaction = transaction
         self.price = price
+        self.inheritsCharge = inheritsCharge
         self.speech = speech
     }
 }
@@ -161,7 +165,8 @@ extension EventEnvelope {
             account: subject.account,
             product: subject.product,
             period: isOfSubject ? subject.period : nil,
-            price: draft.price ?? (isOfSubject ? subject.price : nil),
+            price: draft.price
+                ?? (isOfSubject && (draft.inheritsCharge || subject.price?.role != .charged) ? subject.price : nil),
             country: subject.country,
             commitment: subject.commitment,
             lineItem: subject.lineItem,
