@@ -171,6 +171,15 @@ extension SubscriptionState {
             return entry
         }
 
+        /// The same period as one that is only mentioned, and pays for nothing.
+        var mentioned: PeriodEntry {
+            var assertion = statement.latest
+            (assertion.value.isProvisional, assertion.value.isRunning) = (true, false)
+            var entry = self
+            entry.contents = Contents(Register(assertion), firstStated: nil, lineages: lineages, paidPhase: nil)
+            return entry
+        }
+
         package mutating func merge(_ other: PeriodEntry) {
             if contents === other.contents { return }
             var statement = contents.statement

@@ -25,6 +25,26 @@ extension PeriodTimeline {
         }
     }
 
+    // MARK: What is bought once
+
+    /// Has a purchase pay for the period that later statements give it, such as an extension or the reversal of its refund: they cannot
+    /// tell it from a subscription, and state its dates alone.
+    mutating func applyPurchases(of state: SubscriptionState) {
+        let bought = state.purchases.values.map(\.value).filter { $0.purchase.expires != nil }
+        guard !bought.isEmpty else { return }
+        for index in periods.indices {
+            let names = transactions(of: index).map(state.transaction(named:))
+            guard
+                bought.contains(where: {
+                    names.contains(state.transaction(named: $0.transaction)) || periods[index].hasDates(of: $0)
+                })
+            else { continue }
+            periods[index].entry = periods[index].entry.mentioned
+            periods[index].firstStated = nil
+            periods[index].products = [:]
+        }
+    }
+
     // MARK: Products side by side
 
     /// Finds the products that were stated for one period under one name, without a change between them.
@@ -84,6 +104,12 @@ extension PeriodTimeline {
 }
 
 extension PeriodTimeline.Period {
+    /// True if it has the product and the start of a purchase.
+    fileprivate func hasDates(of purchase: Fact.OneTimePurchase) -> Bool {
+        fact.product == purchase.product
+            && abs(start - purchase.at.millisecondsSince1970) <= ServicePeriod.startTolerance
+    }
+
     /// True if it would outlast the end of the purchase that a later period of it ended with.
     fileprivate func ends(with later: Self, by cut: PeriodTimeline.Cut) -> Bool {
         guard start < cut.at, cut.at < accessEnd, !lineages.isDisjoint(with: later.lineages) else { return false }

@@ -180,6 +180,7 @@ struct PeriodTimeline {
         }
         gatherCompanions()
         applyNamedPeriods(of: state)
+        applyPurchases(of: state)
         apply(ends, in: state)
         applyRefunds(of: state)
         applyEarlyChanges()
