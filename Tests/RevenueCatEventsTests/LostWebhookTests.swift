@@ -231,4 +231,35 @@ struct LostWebhookTests {
             }
         }
     }
+
+    /// Stripe's setting for subscriptions whose charge failed in the end: "mark unpaid".
+    @Test("of a subscription that ended unpaid, a period that is only mentioned gives nothing", arguments: [t0, t1])
+    func markedUnpaid(named: Int64) throws {
+        let sold = Subscription(store: "STRIPE", transactions: ["O1", "O1"])
+        let (failed, ended) = (t1 + hour, t1 + 8 * day)
+        // Webhooks about a failed charge name the period that was paid for, or the one that was not.
+        let until = named == t0 ? ended : t2
+        let failure = try [
+            sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1),
+            sold.event("BILLING_ISSUE", at: failed, from: named, to: until),
+            sold.event("EXPIRATION", at: ended, from: named, to: ended, because: "BILLING_ERROR"),
+        ]
+        let naming = try [
+            sold.event("CANCELLATION", at: t2 + day, from: t2, to: t2 + 31 * day, because: "UNSUBSCRIBE"),
+            sold.event("CANCELLATION", at: t2 + day, from: t2, to: t2 + 31 * day, because: "DEVELOPER_INITIATED"),
+            sold.event("UNCANCELLATION", at: t2 + day, from: t2, to: t2 + 31 * day),
+        ]
+        let failedAgain = try sold.event("BILLING_ISSUE", at: t2 + hour, from: t2, to: t2 + 31 * day)
+        for mention in naming {
+            let unpaid = try reading(failure + [mention], on: [32, 40, 58, 61, 88])
+            #expect(unpaid == Reading(access: [true, false, false, false, false], credits: [200, 0, 0, 0, 0]))
+        }
+        let again = try reading(failure + [naming[0], failedAgain], on: [40, 58, 61, 88])
+        #expect(again == Reading(access: [false, false, false, false], credits: [0, 0, 0, 0]))
+        let late = try sold.event("RENEWAL", at: t2 + 2 * day, from: t2, to: t2 + 31 * day)
+        #expect(try reading(failure + [naming[0], late], on: [32, 40, 62]).access == [true, false, true])
+        // The month after one that was paid counts, though its own webhook is lost.
+        let paid = try sold.event("RENEWAL", at: ended + day, from: ended + day, to: t2)
+        #expect(try reading(failure + [paid, naming[0]], on: [32, 39, 40, 61]).access == [true, false, true, true])
+    }
 }

@@ -34,6 +34,21 @@ extension PeriodTimeline {
         }
     }
 
+    /// Has a period that a relay only mentions give nothing where the one before ended for want of its payment, and no payment is known
+    /// since: a store that states periods before they are paid for may continue to make them.
+    mutating func applyUnpaidEnds(of state: SubscriptionState) {
+        for index in periods.indices.dropFirst() {
+            let period = periods[index]
+            guard !period.isPaidFor, period.by.authority == .relay,
+                period.lineages.contains(where: \.store.rules.statesUnpaidPeriods),
+                let end = periods[..<index].last(where: { !$0.lineages.isDisjoint(with: period.lineages) })?.cut,
+                end.reason == .billing, state.payment(from: period.start, before: period.end) == nil
+            else { continue }
+            let cut = Cut(at: max(end.at, period.start), reason: .billing, by: end.by)
+            if period.cut.map({ cut.precedes($0) }) ?? true { periods[index].cut = cut }
+        }
+    }
+
     /// True if the charge for the renewal of a period, or for the period itself, had failed by a moment.
     private func hasFailed(_ index: Int, by moment: Int64, in state: SubscriptionState) -> Bool {
         state.registers.outstanding(and: periods[index].lineages).contains { lineage, registers in

@@ -183,6 +183,7 @@ struct PeriodTimeline {
         applyPurchases(of: state)
         apply(ends, in: state)
         applyRefunds(of: state)
+        applyUnpaidEnds(of: state)
         applyEarlyChanges()
         for (lineage, registers) in state.registers.outstanding {
             if let billing = registers.charging { applyGrace(billing, lineage: lineage) }
