@@ -120,6 +120,52 @@ struct SuccessionTests {
         CreditStatement(of: try played(webhooks).states, under: Self.policy, uses: [], at: date(moment)).balance
     }
 
+    /// Google's `WITHOUT_PRORATION`, or a customer who cancels and buys again.
+    @Test(
+        "the same plan bought again is one purchase if it is charged nothing, and gives nothing",
+        arguments: [true, false]
+    )
+    func sameAgain(isAnnounced: Bool) throws {
+        let moment = t0 + 10 * day
+        let first = Period(t0, to: t1, "GPA.1")
+        let plan = "pro:monthly"
+        let before = webhook("INITIAL_PURCHASE", at: t0 + 5000, first, product: plan).priced("20.00")
+        let left =
+            isAnnounced
+            ? webhook("PRODUCT_CHANGE", at: moment, first, product: plan)
+            : webhook("CANCELLATION", at: moment - day, first, product: plan, changes: ["cancel_reason": "UNSUBSCRIBE"])
+        let again = webhook("INITIAL_PURCHASE", at: moment + 2000, Period(moment, to: t1, "GPA.2"), product: plan)
+        func over(_ at: Int64) -> TrapTests.Event {
+            let changes: KeyValuePairs<String, JSONText?> = ["expiration_reason": "UNKNOWN"]
+            return webhook("EXPIRATION", at: at + 1000, Period(t0, to: at, "GPA.1"), product: plan, changes: changes)
+        }
+        for end in [[], [over(moment)], [over(t1)]] {
+            for order in StoryTests.permutations([before, left, again.priced("0.00")] + end) {
+                #expect(try played(order).states.map { $0.lineages.count } == [2])
+                #expect(try balance(order, at: moment + day) == 500)
+            }
+        }
+        // Two accounts of the store may pay for one plan each, or try it.
+        let others = [again.priced("20.00"), again.priced("0.00").with(["period_type": "TRIAL"])]
+        for other in others where !isAnnounced {
+            for order in StoryTests.permutations([before, left, other]) {
+                #expect(try played(order).states.count == 2)
+                #expect(try balance(order, at: moment + day) == 1000)
+            }
+        }
+        // An announced change may be charged, and add an item.
+        let item: (String, Int64) -> JSONText = { product, price in
+            [
+                "product_id": .string(product), "expiration_at_ms": .integer(t1), "currency": "USD",
+                "price": .integer(price), "price_in_purchased_currency": .integer(price),
+            ]
+        }
+        let joined = again.with(["items": [item(plan, 0), item("music", 10)]])
+        for order in StoryTests.permutations([before, left, joined, over(moment)]) where isAnnounced {
+            #expect(try balance(order, at: moment + day) == 550)
+        }
+    }
+
     @Test("in order, it is a change at once, and the end of the old product is no churn")
     func wording() throws {
         var ledger = AccountLedger()

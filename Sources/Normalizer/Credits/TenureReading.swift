@@ -281,11 +281,16 @@ struct TenureReading {
             return ended.count == 1 && others.count == 1 ? others[0] : nil
         }
         if let replacement = period.replacement { return next(places(from: replacement.at, to: replacement.at)) }
-        if let cut = period.cut, ![.refunded, .paused].contains(cut.reason) {
-            return next(places(from: cut.at.addingClamped(-Self.slack), to: cut.at.addingClamped(Self.slack)))
+        let cut = period.cut.flatMap { [.refunded, .paused].contains($0.reason) ? nil : $0 }
+        if let cut,
+            let next = next(places(from: cut.at.addingClamped(-Self.slack), to: cut.at.addingClamped(Self.slack)))
+        {
+            return next
         }
-        guard tenure.rules.restartsProduct else { return nil }
-        guard let next = nextOfFamily[place], isTakenPlaceBy(next) else { return nil }
+        // The end of a plan that was bought again uncharged may be stated late, or never.
+        guard let next = nextOfFamily[place], isTakenPlaceBy(next),
+            tenures[next].isChargedAtNothing || (cut == nil && tenure.rules.restartsProduct)
+        else { return nil }
         return next
     }
 

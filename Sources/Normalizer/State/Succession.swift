@@ -13,7 +13,9 @@ extension SubscriptionState {
             guard let store = entry.relayedStore, registers.stores.contains(store) else {
                 return false
             }
-            return entry.mayBegin && (isAnnounced(entry.fact, in: store) || isOfOtherPlan(entry.fact))
+            return entry.mayBegin
+                && (isAnnounced(entry.fact, in: store)
+                    || isTakenPlace(by: entry.fact, isFree: other.isChargedNothing(for: entry.fact)))
         }
     }
 
@@ -22,9 +24,9 @@ extension SubscriptionState {
     }
 
     /// An account has a subscription once, so that another base plan of it takes the place of the one that runs, and so does more of what
-    /// is paid in advance.
-    private func isOfOtherPlan(_ begun: Fact.Period) -> Bool {
-        guard begun.product.hasBasePlan || begun.phase == .prepaid else { return false }
+    /// is paid in advance. The same plan may be bought for two accounts of the store: it takes the place if it is charged nothing.
+    private func isTakenPlace(by begun: Fact.Period, isFree: Bool) -> Bool {
+        guard begun.product.hasBasePlan || begun.phase == .prepaid || isFree else { return false }
         let start = begun.period.startMilliseconds
         return periods.values.contains { (entry: PeriodEntry) -> Bool in
             let known = entry.fact
@@ -33,9 +35,16 @@ extension SubscriptionState {
                 known.product.isOfSubscription(of: begun.product)
             else { return false }
             if known.phase == .prepaid, begun.phase == .prepaid { return true }
-            return begun.product.hasBasePlan && known.product.hasBasePlan
-                && known.product != begun.product
+            return isFree || begun.product.hasBasePlan && known.product.hasBasePlan && known.product != begun.product
         }
+    }
+
+    /// True if a period that is no trial is stated to cost nothing.
+    private func isChargedNothing(for period: Fact.Period) -> Bool {
+        guard period.phase == .regular, let price = period.transaction.flatMap(charge(named:))?.value.price else {
+            return false
+        }
+        return price.role == .charged && price.money.amount.coefficient == 0
     }
 }
 
@@ -46,9 +55,10 @@ extension Fact.Succession {
     func announces(_ product: ProductID, from former: ProductID? = nil, at moment: Int64, in store: PurchaseStore)
         -> Bool
     {
-        guard product != from, former.map({ $0.mayBe(from) }) ?? true else { return false }
+        guard former.map({ $0.mayBe(from) }) ?? true else { return false }
         let distance = (moment - at.millisecondsSince1970).magnitude
-        guard let successors = to.map({ [$0] }) ?? among else {
+        // The same product again is no change to another one of its group.
+        guard let successors = to.map({ [$0] }) ?? (product == from ? nil : among) else {
             return distance <= store.rules.unnamedReplacementWindow.magnitude
         }
         return distance <= store.rules.replacementWindow.magnitude
