@@ -104,6 +104,54 @@ struct FailedChargeTests {
         }
     }
 
+    /// On Play grace may be a period with a start of its own, and the number of the renewal may be left out, or always 1.
+    @Test(
+        "a renewal whose charge fails has grace, and a charged one is paid",
+        arguments: [nil, .null, 1, 2] as [JSONText?]
+    )
+    func graceOfItsOwn(number: JSONText?) throws {
+        let end = t1 + 7 * day
+        for (store, names) in [
+            ("PLAY_STORE", ["GPA.1", "GPA.1..0"]), ("APP_STORE", ["O1", "O2"]), ("PLAY_STORE", ["GPA.1", "GPA.1"]),
+        ] {
+            let lineage = SubscriptionID(
+                store: store == "APP_STORE" ? .appStore : .playStore,
+                environment: .production,
+                id: names[0]
+            )
+            func event(_ type: String, at: Int64, _ start: Int64, to end: Int64, _ grace: Int64? = nil)
+                -> TrapTests.Event
+            {
+                traps.event(type, at: at, Period(start, to: end, names[start == t0 ? 0 : 1])).with([
+                    "store": .string(store), "original_transaction_id": .string(names[0]),
+                    "renewal_number": type == "INITIAL_PURCHASE" ? 1 : number, "cancel_reason": "BILLING_ERROR",
+                    "grace_period_expiration_at_ms": grace.map { .integer($0) },
+                ])
+            }
+            let bought = event("INITIAL_PURCHASE", at: t0 + 5000, t0, to: t1).priced("9.99")
+            let issue = event("BILLING_ISSUE", at: t1 + minute, t1, to: end, end)
+            let off = event("CANCELLATION", at: t1 + minute, t1, to: end, names[0] == names[1] ? end : nil)
+            let charged = event("RENEWAL", at: t1 + 5000, t1, to: t2).priced("9.99")
+            #expect(try traps.one(issue).event == .billingIssue(.init(access: .grace(until: date(end)))))
+            for events in [[issue, off], [issue], [off]] {
+                for order in StoryTests.permutations([bought] + events) {
+                    let ledger = try order.reduce(into: AccountLedger()) { _ = $0.apply(try traps.normalization($1)) }
+                    #expect(traps.isGranted(ledger, at: t1 + day, of: lineage) == true)
+                    #expect(traps.isGranted(ledger, at: end, of: lineage) == false)
+                }
+            }
+            // Without grace, as if it were the first charge, it denies nothing that was charged.
+            let unpaid = event("BILLING_ISSUE", at: t1 + minute, t1, to: t2)
+            for events in [[charged, issue, off], [charged, unpaid]] {
+                for order in StoryTests.permutations([bought] + events) {
+                    let ledger = try order.reduce(into: AccountLedger()) { _ = $0.apply(try traps.normalization($1)) }
+                    #expect(traps.isGranted(ledger, at: t2 - 1, of: lineage) == true)
+                    #expect(traps.isGranted(ledger, at: t2, of: lineage) == false)
+                }
+            }
+        }
+    }
+
     @Test("the grace of one failed charge is none of the next")
     func nextCharge() throws {
         let later = [

@@ -50,10 +50,21 @@ extension PeriodTimeline {
         {
             return true
         }
+        // A purchase states its price before it is paid, and a renewal states a payment.
+        if period.isUnpaid(by: cut), renews(period), state.payment(from: period.start, before: period.end) != nil {
+            return true
+        }
         // Webhooks of one moment have times of their own, and a purchase is no payment.
         if period.isUnpaid(by: cut), period.by.isOfMoment(of: cut.by) { return false }
         return !period.fact.isProvisional && period.end > cut.at
             && (period.by.takesBack(cut.by, mayLag: cut.mayLag) || period.entry.statement.wasTaken(after: cut.by))
+    }
+
+    /// True if an earlier period of the same purchase is stated.
+    private func renews(_ period: Period) -> Bool {
+        periods.contains {
+            $0.start < period.start && !$0.fact.isProvisional && !$0.lineages.isDisjoint(with: period.lineages)
+        }
     }
 
     mutating func applyRefunds(of state: SubscriptionState) {

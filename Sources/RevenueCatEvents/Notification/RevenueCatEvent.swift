@@ -364,14 +364,17 @@ extension RevenueCatEvent {
     }
 
     /// True if the charge that failed is the first one of the purchase, for the period that the event names: a store tries to renew
-    /// a period when it ends, and not in the minutes in which it begins.
+    /// a period when it ends, and not in the minutes in which it begins. A first charge has no grace, and no transaction of its own.
     var failsAsPeriodBegins: Bool {
         switch row {
         case .billingIssue, .autoRenewOff(.billing): break
         default: return false
         }
         // Stripe charges for a renewal after its period has begun. If that charge fails, grace begins.
-        guard let timestamp, let purchasedAt, let expirationAt, renewalNumber ?? 1 <= 1 else { return false }
+        guard let timestamp, let purchasedAt, let expirationAt, renewalNumber ?? 1 <= 1,
+            gracePeriodExpirationAt ?? timestamp <= timestamp,
+            transactionID == originalTransactionID || transactionID == nil || originalTransactionID == nil
+        else { return false }
         let (since, length) = (timestamp.timeIntervalSince(purchasedAt), expirationAt.timeIntervalSince(purchasedAt))
         return abs(since) <= 600 && abs(since) * 10 <= length
     }
