@@ -373,10 +373,13 @@ struct ClientTests {
         }
     }
 
-    @Test("the older version: what was refunded on the web and is left goes on", arguments: ["stripe", "rc_billing"])
-    func refundedAndKept(store: String) async throws {
+    @Test(
+        "the older version: what was refunded on the web and is left goes on, except in Web Billing",
+        arguments: [("stripe", true), ("paddle", true), ("rc_billing", false)]
+    )
+    func refundedAndKept(store: String, leaves: Bool) async throws {
         let time = t0 + 6 * day
-        for (end, gives) in [("2026-02-01T00:00:00Z", true), ("2026-01-05T00:00:00Z", false)] {
+        for (end, gives) in [("2026-02-01T00:00:00Z", leaves), ("2026-01-05T00:00:00Z", false)] {
             let refunded = try await Self.subscriber(
                 ["store": .string(store), "refunded_at": "2026-01-05T00:00:00Z", "expires_date": .string(end)],
                 at: time

@@ -84,7 +84,7 @@ struct TrapTests {
         #expect(isGranted(try ledger(purchase, refund, renewal), at: t1 + day) == true)
     }
 
-    @Test("2: what was bought on the web can be refunded and kept", arguments: ["STRIPE", "RC_BILLING", "PADDLE"])
+    @Test("2: what was bought on the web can be refunded and kept", arguments: ["STRIPE", "PADDLE"])
     func refundLeavesAccess(store: String) throws {
         let lineage = SubscriptionID(
             store: PurchaseStore(rawValue: store.lowercased()),
@@ -204,6 +204,17 @@ struct TrapTests {
             return
         }
         #expect(renewed.cause == .trialConversion)
+    }
+
+    @Test("2: Web Billing takes access with the money, whatever end the refund states", arguments: [t1, t0 + 10 * day])
+    func webBillingRefund(end: Int64) throws {
+        let stored: KeyValuePairs<String, JSONText?> = ["store": "RC_BILLING", "cancel_reason": "CUSTOMER_SUPPORT"]
+        let refund = event("CANCELLATION", at: t0 + 10 * day, Period(t0, to: end, "O1"), changing: stored)
+        let ledger = try ledger(event("INITIAL_PURCHASE", at: t0 + 5000, .first, changing: stored), refund)
+        let lineage = SubscriptionID(store: .rcBilling, environment: .production, id: "O1")
+        #expect(try one(refund).event.accessEffect == .removes)
+        #expect(isGranted(ledger, at: t0 + 9 * day, of: lineage) == true)
+        #expect(isGranted(ledger, at: t0 + 11 * day, of: lineage) == false)
     }
 
     @Test("9: a period charged ahead does not begin before its start")

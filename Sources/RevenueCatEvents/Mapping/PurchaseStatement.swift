@@ -278,10 +278,11 @@ struct PurchaseStatement {
 
 extension PurchaseStore {
     /// True if the customer can keep a refunded purchase. On the web a merchant may give money back and leave access as
-    /// it is; RevenueCat then states the end that was paid for. The app stores take back what they refund.
+    /// it is; RevenueCat then states the end that was paid for. The app stores take back what they refund, and so does RevenueCat's own
+    /// Web Billing: https://www.revenuecat.com/docs/web/web-billing/refunding-payments
     var leavesWhatIsRefunded: Bool {
         switch self {
-        case .stripe, .paddle, .rcBilling: true
+        case .stripe, .paddle: true
         default: false
         }
     }
