@@ -206,6 +206,24 @@ struct TrapTests {
         #expect(renewed.cause == .trialConversion)
     }
 
+    @Test("9: a change after the charge ahead is what was bought", arguments: ["APP_STORE", "RC_BILLING"])
+    func changedAfterChargeAhead(store: String) throws {
+        let stored: KeyValuePairs<String, JSONText?> = ["store": .string(store), "product_id": "basic_m"]
+        let upgrade = t1 - 30 * minute
+        let host = try CreditTests.host(
+            event("INITIAL_PURCHASE", at: t0 + 5000, .first, changing: stored).priced("10.00"),
+            event("RENEWAL", at: t1 - hour, .second, changing: stored).priced("10.00"),
+            event("PRODUCT_CHANGE", at: upgrade, .first, changing: stored).with(["new_product_id": "pro_m"]),
+            event("RENEWAL", at: upgrade + 1000, Period(upgrade, to: upgrade + 30 * day, "O3"), changing: stored)
+                .with(["product_id": "pro_m"]).priced("20.00")
+        )
+        let snapshot = try #require(host.ledger.states.first).snapshot(at: date(t1 + day))
+        #expect(snapshot.product == "pro_m")
+        #expect(snapshot.pendingProduct == nil)
+        let credits = CreditStatement(of: host.ledger.states, under: CreditTests.policy, uses: [], at: date(t1 + day))
+        #expect(!credits.grants.contains { $0.from >= date(t1) })
+    }
+
     @Test("2: Web Billing takes access with the money, whatever end the refund states", arguments: [t1, t0 + 10 * day])
     func webBillingRefund(end: Int64) throws {
         let stored: KeyValuePairs<String, JSONText?> = ["store": "RC_BILLING", "cancel_reason": "CUSTOMER_SUPPORT"]

@@ -208,6 +208,11 @@ extension StoreRules {
         paysByInvoice: true,
         renamesOnReturn: true
     )
+
+    /// RevenueCat's Web Billing.
+    ///
+    /// - `chargesAhead`: up to an hour. https://www.revenuecat.com/docs/web/web-billing/subscription-lifecycle
+    static let webBilling = StoreRules(chargesAhead: 3_600_000)
 }
 
 extension PurchaseStore {
@@ -220,6 +225,7 @@ extension PurchaseStore {
         case .appStore, .macAppStore: .appStore
         case .playStore: .playStore
         case .stripe: .stripe
+        case .rcBilling: .webBilling
         default: .standard
         }
     }
