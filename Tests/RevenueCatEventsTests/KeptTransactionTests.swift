@@ -43,6 +43,52 @@ struct KeptTransactionTests {
         #expect(host.balance == 0)
     }
 
+    @Test(
+        "an extension of a later period, or of the first one, leaves the other as it is",
+        arguments: ["AMAZON", "ROKU", "RC_BILLING", "PADDLE", "APP_STORE"],
+        [0, 1]
+    )
+    func extended(store: String, extended: Int) throws {
+        let fields: KeyValuePairs<String, JSONText?> = [
+            "store": .string(store), "original_transaction_id": "S1",
+        ]
+        let second = store == "APP_STORE" ? "S2" : "S1"
+        let periods = [Period(t0, to: t1, "S1"), Period(t1 + 7 * day, to: t2 + 7 * day, second)]
+        var longer = periods[extended]
+        longer.end += 7 * day
+        let webhooks = [
+            CreditTests.event("INITIAL_PURCHASE", at: t0 + 5000, periods[0], product: "pro_m", changing: fields)
+                .priced("20.00"),
+            CreditTests.event("RENEWAL", at: periods[1].start + 5000, periods[1], product: "pro_m", changing: fields)
+                .priced("20.00"),
+            CreditTests.event(
+                "SUBSCRIPTION_EXTENDED",
+                at: longer.start + day,
+                longer,
+                product: "pro_m",
+                changing: fields
+            ),
+        ]
+        let use = CreditUse(id: "a", credits: 100, at: date(t0 + 5 * day))
+        for order in StoryTests.permutations(webhooks) {
+            let host = RefundTests.Host(try CreditTests.events(order + order), CreditTests.policy)
+            #expect(host.count(.extended) == 1)
+            let ends = [t0 + day, t1 + day, t1 + 8 * day, t2 + 10 * day]
+            #expect(
+                ends.map { moment in host.ledger.states[0].access(at: date(moment)).isGranted }
+                    == [true, extended == 0, true, extended == 1]
+            )
+            let statement = CreditStatement(
+                of: host.ledger.states,
+                under: CreditTests.policy,
+                uses: [use],
+                at: date(t1 + 8 * day)
+            )
+            #expect(statement.grants.map(\.credits) == [500, 500])
+            #expect(statement.balance == 500)
+        }
+    }
+
     @Test("a customer who came back after an end can leave again", arguments: ["STRIPE", "AMAZON", "PADDLE"])
     func endedTwice(store: String) throws {
         let fields: KeyValuePairs<String, JSONText?> = [

@@ -130,14 +130,12 @@ struct PurchaseStatement {
         return .ended(lineage, periodStart: event.purchasedAt ?? end ?? .distantPast, reason: reason)
     }
 
-    /// True if all periods may have this one transaction. Apple and Google have one for each period, and so has each
-    /// grant. Purchases of other stores are named by transaction in this channel alone.
+    /// True if all periods may have this one transaction. Purchases of stores that do not name each period are named by
+    /// transaction in this channel alone.
     private var mayBeKept: Bool {
-        switch store {
-        case _ where isNamedAsFirst: true
-        case .appStore, .macAppStore, .playStore, .promotional: false
-        default: event.transactionID == nil || event.transactionID == event.originalTransactionID
-        }
+        isNamedAsFirst
+            || !store.namesEachPeriod
+                && (event.transactionID == nil || event.transactionID == event.originalTransactionID)
     }
 
     /// The name of a transaction's payment and of its refund. If the transaction may be kept, the start of the period
@@ -285,6 +283,14 @@ extension PurchaseStore {
         case .stripe, .paddle: true
         default: false
         }
+    /// True if each period has a transaction of its own: Apple and Google have one for each, and so has each grant.
+    var namesEachPeriod: Bool {
+        switch self {
+        case .appStore, .macAppStore, .playStore, .promotional: true
+        default: false
+        }
+    }
+
     }
 }
 

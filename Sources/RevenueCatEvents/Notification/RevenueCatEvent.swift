@@ -292,11 +292,14 @@ extension RevenueCatEvent {
         currency = item.currency ?? currency
     }
 
-    /// True if the transaction is that which the purchase began with, and the webhook may be about a later period: on Play renewals
-    /// have a number of their own, and some senders leave it out of every webhook.
+    /// True if the transaction is that which the purchase began with, and the webhook may be about a later period: some stores keep the
+    /// transaction; on Play renewals have a number of their own, and some senders leave it out of every webhook.
     var isNamedAsFirst: Bool {
-        guard let transactionID, !beginsPurchase, store == .playStore || type == .renewal else { return false }
-        guard store == .playStore else { return transactionID == originalTransactionID }
+        guard let transactionID, !beginsPurchase else { return false }
+        guard store == .playStore else {
+            let mayBeLater = type == .renewal || statesPeriod && store?.canonical.namesEachPeriod != true
+            return mayBeLater && transactionID == originalTransactionID
+        }
         guard expirationAt != nil else { return false }
         let original = originalTransactionID ?? transactionID
         // That of an add-on has its name behind.
