@@ -134,16 +134,17 @@ extension SubscriptionState {
         let citation = Citation(statement)
         let prior = Situation(self, from: bound)
         let owners = event.statedTransfer == nil ? [] : ownership.accounts
-        let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? refund(of: $0.transaction) }
+        let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? refund(of: transaction(of: $0)) }
         let paidBy = event.refund?.transaction ?? event.transaction ?? ""
-        let refundBefore = refund(of: paidBy)
+        func bought(_ state: Self) -> TransactionID { event.refund.map(state.transaction(of:)) ?? paidBy }
+        let refundBefore = refund(of: bought(self))
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         let isCovered = event.refund.map { wasReported($0, of: event.price?.money) } ?? false
         // Reading the periods costs the most, and an event that adds nothing changes none of them.
         let now = join(statement) ? Situation(self, from: bound) : prior
         let report = Report(event)
-        let purchase = (purchases[paidBy] ?? purchases[transaction(named: paidBy)])?.value
+        let purchase = (purchases[paidBy] ?? purchases[transaction(named: bought(self))])?.value
         let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
         let isEndReported = wasEndReported(with: event, report, now: now)
         let isEndMoved = wasEndMoved(since: report, now: now)
@@ -155,7 +156,7 @@ extension SubscriptionState {
             prior: prior,
             now: now,
             priorRefund: priorRefund,
-            refundStood: (refundBefore?.standing, refund(of: paidBy)?.standing),
+            refundStood: (refundBefore?.standing, refund(of: bought(self))?.standing),
             isPaid: isPaid,
             purchase: purchase,
             paid: purchase.flatMap { paid(with: $0) },

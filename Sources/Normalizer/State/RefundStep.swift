@@ -117,7 +117,7 @@ extension SubscriptionState {
     /// The times in which one-time purchases were taken back, by the one name of the transaction of each.
     var gapsOfPurchases: [TransactionID: [PeriodTimeline.Gap]] {
         guard !purchases.isEmpty else { return [:] }
-        var gaps = Dictionary(grouping: withdrawals) { transaction(named: $0.refund.transaction) }
+        var gaps = Dictionary(grouping: withdrawals) { transaction(of: $0.refund) }
             .mapValues { $0.map(\.gap) }
         for (transaction, purchase) in purchases {
             guard let end = ends[.transaction(transaction)],

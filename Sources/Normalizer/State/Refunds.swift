@@ -42,6 +42,20 @@ extension SubscriptionState {
 
     private static let longestChainOfNames = 4
 
+    /// The one name of the transaction that a refund is of.
+    func transaction(of refund: Fact.RefundState) -> TransactionID {
+        transaction(named: payment(named: refund.transaction, from: refund.periodStart?.millisecondsSince1970))
+    }
+
+    /// The payment that a refund names. A relay that does not know what was refunded may name it as that of a period, which begins
+    /// at a moment; if something was bought once at that moment, the payment is that purchase's.
+    func payment(named name: TransactionID, from start: Int64?) -> TransactionID {
+        guard let start, !purchases.isEmpty, purchases[transaction(named: name)] == nil, !isPaid(name) else { return name }
+        let tolerance = ServicePeriod.startTolerance
+        let moment = start.addingClamped(-tolerance)...start.addingClamped(tolerance)
+        return purchases.filter { moment.contains($0.value.value.at.millisecondsSince1970) }.keys.min() ?? name
+    }
+
     /// The payment that a name of a transaction is of: an invoice may be paid by several payments, each of which has names of its own.
     ///
     /// - Parameter transaction: the one name of the transaction, which is the name of all its payments.
@@ -114,7 +128,7 @@ extension SubscriptionState {
     private func refunds(of transaction: TransactionID) -> [Register<Fact.RefundState>] {
         guard !refunds.isEmpty else { return [] }
         let name = self.transaction(named: transaction)
-        let stated = refunds.filter { self.transaction(named: $0.value.value.transaction) == name }.values
+        let stated = refunds.values.filter { self.transaction(of: $0.value) == name }
         return (stated + [refundOfOrder(around: name)].compactMap(\.self)).sorted { $0.latest.precedes($1.latest) }
     }
 
@@ -164,7 +178,7 @@ extension SubscriptionState {
         guard let last = stated.last else { return nil }
         let takesBack = registers.stores.contains(where: \.rules.takesBackRefundedSales)
         guard takesBack || stated.contains(where: { $0.value.refund != nil }) else { return last }
-        let name = transaction(named: last.value.transaction)
+        let name = transaction(of: last.value)
         func payment(_ refund: Register<Fact.RefundState>) -> TransactionID {
             self.payment(named: refund.value.transaction, of: name)
         }
@@ -208,13 +222,13 @@ extension SubscriptionState {
     package func leavesAccess(_ refund: Register<Fact.RefundState>) -> Bool {
         guard refund.value.scope?.money != nil, registers.stores.contains(where: \.rules.takesBackRefundedSales)
         else { return false }
-        return self.refund(of: refund.value.transaction)?.value.endsAccess == false
+        return self.refund(of: transaction(of: refund.value))?.value.endsAccess == false
     }
 
     /// The refunds of each refunded transaction taken together, under its one name.
     package var refundsOfTransactions: [Register<Fact.RefundState>] {
         // One pass over refunds and names, since there may be many of each.
-        let stated = Dictionary(grouping: refunds.values) { transaction(named: $0.value.transaction) }
+        let stated = Dictionary(grouping: refunds.values) { transaction(of: $0.value) }
         let names = Dictionary(grouping: transactionNames.keys) { transaction(named: $0) }
         return stated.sorted { $0.key < $1.key }.compactMap { name, registers in
             together(

@@ -39,11 +39,15 @@ extension SubscriptionState {
             if subject.topic == .purchase { return other.transaction == subject.transaction }
             if subject.topic == .refund {
                 return other.refund == subject.refund && other.mayStart(with: subject)
-                    && mayPay(other.transaction ?? "", with: subject.transaction ?? "")
+                    && mayPay(payment(of: other), with: payment(of: subject))
             }
             guard let period else { return other.isSamePeriod(as: subject) }
             return other.transaction.map { names.contains($0) } == true || timeline.contains(other, at: period)
         }
+    }
+
+    private func payment(of subject: Report.Subject) -> TransactionID {
+        payment(named: subject.transaction ?? "", from: subject.start)
     }
 
     /// True for the end of a period by a refund that was reported: the refund's report includes its end. A period that ended by itself

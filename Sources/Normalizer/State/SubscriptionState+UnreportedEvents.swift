@@ -63,7 +63,10 @@ extension SubscriptionState {
             if let period, period.cut?.at != register.value.at.millisecondsSince1970 { continue }
             amounts.add(register.latest, period?.fact.product, of: period?.lineages.inOrder.first ?? current)
         }
-        for register in refunds.values { amounts.add(register.latest, of: current) }
+        for register in refunds.values {
+            let isOfPeriod = purchases[transaction(of: register.value)] == nil
+            amounts.add(register.latest, isOfPeriod: isOfPeriod, of: current)
+        }
         for register in purchases.values { amounts.add(register.latest, of: current) }
         // Settings are about what comes next. The report of an end, or of a pause, says that nothing does.
         if moot || newest?.cut == nil { addSettings(situation, of: current, moot: moot, to: &amounts) }
@@ -171,7 +174,7 @@ private struct Amounts {
         )
     }
 
-    mutating func add(_ refund: Assertion<Fact.RefundState>, of lineage: SubscriptionID) {
+    mutating func add(_ refund: Assertion<Fact.RefundState>, isOfPeriod: Bool, of lineage: SubscriptionID) {
         guard let scope = refund.value.scope else { return }
         let (transaction, name) = (refund.value.transaction, refund.value.refund)
         add(
@@ -183,7 +186,7 @@ private struct Amounts {
             by: refund.by,
             id: .refunded(
                 lineage,
-                refund: name ?? transaction.payment(from: refund.value.periodStart).rawValue
+                refund: name ?? transaction.payment(from: isOfPeriod ? refund.value.periodStart : nil).rawValue
             ),
             transaction: transaction,
             at: refund.value.at

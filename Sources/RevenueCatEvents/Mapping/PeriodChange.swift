@@ -16,17 +16,17 @@ extension Mapping {
         )
     }
 
-    /// Of a refund the end of the transaction is the moment of the refund. Renewal stays as it was.
+    /// Of a refund the end of the transaction is the moment of the refund, or none: it does not show if a period or a purchase for
+    /// good was refunded. Renewal stays as it was.
     func refunded(_ purchase: PurchaseStatement) -> Outcome {
         guard let lineage = purchase.lineage, let at = purchase.end,
             let transaction = purchase.paidTransaction
         else { return .incomplete(purchase.missing([])) }
-        let isPeriod = event.expirationAt != nil
         let refund = Fact.RefundState(
             transaction: purchase.chargeName(transaction),
             scope: .full,
             at: at,
-            periodStart: isPeriod ? event.purchasedAt : nil,
+            periodStart: event.purchasedAt,
             endsAccess: !purchase.outlivesRefund
         )
         return .event(
@@ -47,7 +47,7 @@ extension Mapping {
                 purchase,
                 transaction: transaction,
                 price: purchase.refundedPrice,
-                facts: (isPeriod ? purchase.provisional : []) + [.refund(refund)] + purchase.owner
+                facts: purchase.provisional + [.refund(refund)] + purchase.owner
             )
         )
     }
@@ -186,7 +186,7 @@ extension Mapping {
                     transaction: purchase.chargeName(transaction),
                     scope: nil,
                     at: timestamp,
-                    periodStart: event.expirationAt == nil ? nil : event.purchasedAt,
+                    periodStart: event.purchasedAt,
                     endsAccess: false
                 )
             )

@@ -158,7 +158,7 @@ struct PurchaseStatement {
 
     /// The name by which later statements call the payment that the purchase began with, if they have another one for it.
     func laterName(of transaction: TransactionID) -> [Fact] {
-        let name = paymentName(transaction)
+        let name = chargeName(transaction)
         return name == transaction ? [] : [.transactionName(.init(transaction: transaction, name: name))]
     }
 
