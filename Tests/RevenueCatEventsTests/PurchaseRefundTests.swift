@@ -123,4 +123,77 @@ struct PurchaseRefundTests {
         )
         #expect(host.balance == 0)
     }
+
+    @Test(
+        "a lifetime that ends under the transaction of a restoration is the one that was bought",
+        arguments: [true, false]
+    )
+    func restored(isShared: Bool) throws {
+        let shared: KeyValuePairs<String, JSONText?> = ["is_family_share": .raw("\(isShared)")]
+        let restored: KeyValuePairs<String, JSONText?> = ["transaction_id": "O9", "cancel_reason": "CUSTOMER_SUPPORT"]
+        let bought = Self.bought(in: "APP_STORE").with(shared)
+        let canceled = Self.event("CANCELLATION", in: "APP_STORE", with: restored).with(shared)
+        let expired = Self.event("EXPIRATION", in: "APP_STORE", with: ["transaction_id": "O9"])
+            .with(["expiration_reason": "CUSTOMER_SUPPORT"]).with(shared)
+        for taken in [[canceled], [expired], [canceled, expired]] {
+            #expect(try Self.outcome([bought] + taken).access == [true, false])
+        }
+        let ids = try [canceled, expired].map { webhook in
+            let original = webhook.with(["transaction_id": "O1"])
+            return try CreditTests.events([webhook, original]).map(\.id)
+        }
+        #expect(ids.allSatisfy { Set($0).count == 1 })
+    }
+
+    @Test(
+        "a lifetime ends with its EXPIRATION, whatever end that states",
+        arguments: ["APP_STORE", "PLAY_STORE", "STRIPE", "RC_BILLING", "AMAZON"],
+        [JSONText.null, .integer(at - minute)]
+    )
+    func expired(store: String, end: JSONText) throws {
+        let expired = Self.event("EXPIRATION", in: store, end: end, with: ["expiration_reason": "DEVELOPER_INITIATED"])
+        #expect(try Self.outcome([Self.bought(in: store), expired]).access == [true, false])
+    }
+
+    @Test(
+        "without an end there is nothing to renew: a developer who cancels takes the purchase back",
+        arguments: ["PLAY_STORE", "AMAZON"],
+        [JSONText?.none, 0]
+    )
+    func canceledByDeveloper(store: String, price: JSONText?) throws {
+        let canceled = Self.event(
+            "CANCELLATION",
+            in: store,
+            with: ["cancel_reason": "DEVELOPER_INITIATED", "price": price]
+        )
+        let outcome = try Self.outcome([Self.bought(in: store), canceled])
+        #expect(outcome.access == [true, false])
+        #expect(outcome.credits == 0)
+        #expect(try CreditTests.events([canceled]).map(\.kind) == [.revoked])
+    }
+
+    @Test("an end without its start is of the period that the transaction names, and else of none")
+    func endWithoutStart() throws {
+        let start: KeyValuePairs<String, JSONText?> = ["purchased_at_ms": .null]
+        for store in ["APP_STORE", "AMAZON"] {
+            let fields: KeyValuePairs<String, JSONText?> = ["store": .string(store), "original_transaction_id": "O1"]
+            let bought = CreditTests.event(
+                "INITIAL_PURCHASE",
+                at: t0 + 5000,
+                .first,
+                product: "pro_m",
+                changing: fields
+            )
+            let expired = CreditTests.event("EXPIRATION", at: Self.at, Period(t0, to: Self.at, "O1"), product: "pro_m")
+                .with(fields).with(["expiration_reason": "DEVELOPER_INITIATED"]).with(start)
+            let normalization = try TrapTests().normalization(expired)
+            let isNamed = store == "APP_STORE"
+            #expect(normalization.events.map(\.kind) == [isNamed ? .expired : .unmapped])
+            #expect(normalization.anomalies == (isNamed ? [] : ["event.purchased_at_ms"]))
+            #expect(try Self.outcome([bought, expired]).access == [true, !isNamed])
+        }
+        let grant = Self.event("NON_RENEWING_PURCHASE", at: t0 + 5000, in: "PROMOTIONAL", end: .integer(t1))
+        let removed = Self.event("CANCELLATION", in: "PROMOTIONAL", end: .integer(t1)).with(start)
+        #expect(try Self.outcome([grant, removed]).access == [true, false])
+    }
 }

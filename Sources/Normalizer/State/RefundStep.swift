@@ -120,8 +120,7 @@ extension SubscriptionState {
         var gaps = Dictionary(grouping: withdrawals) { transaction(of: $0.refund) }
             .mapValues { $0.map(\.gap) }
         for (transaction, purchase) in purchases {
-            guard let end = ends[.transaction(transaction)],
-                revocation(of: purchase.value, statedBy: purchase.by) == nil,
+            guard let end = end(of: purchase.value), revocation(of: purchase.value, statedBy: purchase.by) == nil,
                 let gap = PeriodTimeline.Cut(end.latest).gap(of: transaction, statedBy: purchase.by, in: self)
             else { continue }
             gaps[self.transaction(named: transaction), default: []].append(gap)

@@ -113,13 +113,18 @@ extension SubscriptionState {
         }
     }
 
-    /// The end of a shared purchase, unless a later statement of the purchase withdrew it.
+    /// The stated end of a purchase, such as a shared one. A relay may name the purchase by its start alone.
+    func end(of purchase: Fact.OneTimePurchase) -> Register<Fact.PeriodEnd>? {
+        ends[.transaction(purchase.transaction)] ?? ends[.start(purchase.at.millisecondsSince1970)]
+    }
+
+    /// The end of a purchase, unless a later statement of the purchase withdrew it.
     func revocation(
         of purchase: Fact.OneTimePurchase,
         statedBy statement: Citation
     ) -> Register<Fact.PeriodEnd>? {
         let transaction = purchase.transaction
-        guard let end = ends[.transaction(transaction)], !statement.takesBack(end.by, mayLag: true),
+        guard let end = end(of: purchase), !statement.takesBack(end.by, mayLag: true),
             !isStated(transaction, wholeAfter: end.by)
         else { return nil }
         return end.value.reason == .refunded && isRestored(transaction, since: end.by) ? nil : end

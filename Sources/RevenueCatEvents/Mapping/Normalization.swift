@@ -52,7 +52,7 @@ struct Mapping {
         case .granted: outcome = granted(purchase)
         case .oneTimePurchase: outcome = oneTimePurchase(purchase)
         case .temporaryGrant: outcome = temporaryGrant(purchase)
-        case .grantRevoked: outcome = revoked(purchase, .developer, endsPeriod: .developer)
+        case .revokedByDeveloper: outcome = revoked(purchase, .developer, endsPeriod: .developer)
         case .familySharingEnded: outcome = revoked(purchase, .familySharingEnded, endsPeriod: .unknown)
         case .refund: outcome = refunded(purchase)
         case .autoRenewOff(let reason): outcome = autoRenewOff(purchase, reason)

@@ -7,12 +7,16 @@ extension Mapping {
         _ reason: LifecycleEvent.Revocation.Reason,
         endsPeriod endReason: LifecycleEvent.Expired.Reason
     ) -> Outcome {
-        guard let lineage = purchase.lineage, let at = purchase.end else {
-            return .incomplete(purchase.missing([]))
+        guard let lineage = purchase.lineage, let at = purchase.end, let cut = purchase.cut(at: at, endReason) else {
+            return .incomplete(purchase.missing(["purchased_at_ms"]))
         }
         return .event(
             EventDraft(id: purchase.endedID(lineage, .unknown), event: .revoked(.init(reason: reason)), occurredAt: at),
-            about: subject(purchase, facts: purchase.provisional + purchase.cut(at: at, endReason) + purchase.owner)
+            about: subject(
+                purchase,
+                transaction: purchase.namingTransaction,
+                facts: purchase.provisional + cut + purchase.owner
+            )
         )
     }
 
@@ -112,9 +116,9 @@ extension Mapping {
 
     // No fact about the pause: the end of the period says that it began, and only its announcement says until when.
     func ended(_ purchase: PurchaseStatement, _ reason: LifecycleEvent.Expired.Reason) -> Outcome {
-        guard let lineage = purchase.lineage, let at = purchase.end else {
-            return .incomplete(purchase.missing([]))
-        }
+        guard let lineage = purchase.lineage, let at = purchase.end,
+            let cut = purchase.cut(at: at, reason, endsPurchase: reason != .paused)
+        else { return .incomplete(purchase.missing(["purchased_at_ms"])) }
         return .event(
             EventDraft(
                 id: purchase.endedID(lineage, reason),
@@ -124,7 +128,8 @@ extension Mapping {
             ),
             about: subject(
                 purchase,
-                facts: purchase.provisional + purchase.cut(at: at, reason, endsPurchase: reason != .paused)
+                transaction: purchase.namingTransaction,
+                facts: purchase.provisional + cut
                     + (reason == .paused ? purchase.pauseBegan(at: at) : []) + purchase.owner
             )
         )

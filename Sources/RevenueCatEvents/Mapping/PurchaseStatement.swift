@@ -37,14 +37,17 @@ struct PurchaseStatement {
 
     var transactionID: TransactionID? { event.transactionID.map(TransactionID.init) }
 
-    /// The transaction that was paid for. A purchase without an end gets another transaction of the App Store each time
-    /// it is restored, and is still the one purchase that the original names.
-    var paidTransaction: TransactionID? {
-        if lineage?.store == .appStore, event.expirationAt == nil, let original = event.originalTransactionID {
-            return TransactionID(original)
-        }
-        return transactionID ?? event.originalTransactionID.map(TransactionID.init)
+    /// The transaction that names what was bought. A purchase without an end gets another transaction of the App Store each
+    /// time it is restored, and is still the one purchase that the original names.
+    var namingTransaction: TransactionID? {
+        let isRenamed = lineage?.store == .appStore && event.expirationAt == nil
+        return isRenamed ? originalTransactionID ?? transactionID : transactionID
     }
+
+    /// The transaction that was paid for.
+    var paidTransaction: TransactionID? { namingTransaction ?? originalTransactionID }
+
+    private var originalTransactionID: TransactionID? { event.originalTransactionID.map(TransactionID.init) }
 
     mutating func nameLineage(_ id: String) { lineage = Self.lineage(id, in: store, environment) }
 
@@ -118,7 +121,7 @@ struct PurchaseStatement {
     func endedID(_ lineage: SubscriptionID, _ reason: LifecycleEvent.Expired.Reason) -> EventID {
         // Google Play restores no purchase that was refunded, so every loss of access is the same end.
         let reason = store == .playStore && reason == .refunded ? .unknown : reason
-        if let transaction = transactionID, store == .playStore || periodTransaction != nil && !mayBeKept {
+        if let transaction = namingTransaction, store == .playStore || periodTransaction != nil && !mayBeKept {
             return .ended(
                 lineage,
                 transaction: transaction,
@@ -209,12 +212,17 @@ struct PurchaseStatement {
         event.timestamp.map { min($0, event.expirationAt ?? $0) }
     }
 
+    /// The end of the period that is named by its start; without one, by a transaction that names no other, and the moment stands
+    /// for the start. Nil if neither names a period.
+    ///
     /// - Parameter endsPurchase: true if it is said of the purchase, and names its last transaction.
-    func cut(at date: Date, _ reason: LifecycleEvent.Expired.Reason, endsPurchase: Bool = false) -> [Fact] {
-        guard let start = event.purchasedAt else { return [] }
+    func cut(at date: Date, _ reason: LifecycleEvent.Expired.Reason, endsPurchase: Bool = false) -> [Fact]? {
+        // An end without the end of a period is about what was bought once.
+        let transaction = event.expirationAt == nil ? paidTransaction : isNamedAsFirst ? nil : periodTransaction
+        guard let start = event.purchasedAt ?? (transaction == nil || mayBeKept ? nil : date) else { return nil }
         let end = Fact.PeriodEnd(
             start: start,
-            transaction: isNamedAsFirst ? nil : periodTransaction,
+            transaction: transaction,
             at: date,
             reason: reason,
             // An order on Play may pay for several products, and a webhook without their list is about one of them.
@@ -241,8 +249,8 @@ struct PurchaseStatement {
 
     /// The failed charge of a period that was to be paid as it began: nothing gives access to it.
     var neverPaid: [Fact] {
-        guard let start = event.purchasedAt else { return [] }
-        return [.billing(.init(.suspended, periodStart: start))] + cut(at: start, .billing)
+        guard let start = event.purchasedAt, let cut = cut(at: start, .billing) else { return [] }
+        return [.billing(.init(.suspended, periodStart: start))] + cut
     }
 
     /// Charged ahead, a period begins later. Stripe states the old beginning again when a product changes at once.
@@ -275,14 +283,6 @@ struct PurchaseStatement {
 }
 
 extension PurchaseStore {
-    /// True if the customer can keep a refunded purchase. On the web a merchant may give money back and leave access as
-    /// it is; RevenueCat then states the end that was paid for. The app stores take back what they refund, and so does RevenueCat's own
-    /// Web Billing: https://www.revenuecat.com/docs/web/web-billing/refunding-payments
-    var leavesWhatIsRefunded: Bool {
-        switch self {
-        case .stripe, .paddle: true
-        default: false
-        }
     /// True if each period has a transaction of its own: Apple and Google have one for each, and so has each grant.
     var namesEachPeriod: Bool {
         switch self {
@@ -291,6 +291,14 @@ extension PurchaseStore {
         }
     }
 
+    /// True if the customer can keep a refunded purchase. On the web a merchant may give money back and leave access as
+    /// it is; RevenueCat then states the end that was paid for. The app stores take back what they refund, and so does RevenueCat's own
+    /// Web Billing: https://www.revenuecat.com/docs/web/web-billing/refunding-payments
+    var leavesWhatIsRefunded: Bool {
+        switch self {
+        case .stripe, .paddle: true
+        default: false
+        }
     }
 }
 

@@ -5,7 +5,7 @@ extension Mapping {
     enum Row: Hashable {
         case initialPurchase, renewal, unpaidRenewal
         case granted, oneTimePurchase, temporaryGrant
-        case grantRevoked, familySharingEnded, refund, autoRenewOff(LifecycleEvent.AutoRenewDisabled.Reason),
+        case revokedByDeveloper, familySharingEnded, refund, autoRenewOff(LifecycleEvent.AutoRenewDisabled.Reason),
             autoRenewOn
         case pauseScheduled, paused, expired(LifecycleEvent.Expired.Reason)
         case billingIssue
@@ -94,9 +94,11 @@ extension RevenueCatEvent {
     }
 
     private var cancellationRow: Mapping.Row {
-        if store == .promotional { return .grantRevoked }
+        if store == .promotional { return .revokedByDeveloper }
         // The person who shared got the money back. This customer paid nothing, and loses access.
         if isRefund { return isFamilyShare ? .familySharingEnded : .refund }
+        // A purchase without an end does not renew, so a developer who cancels it takes it back.
+        if cancelReason == .developerInitiated, expirationAt == nil { return .revokedByDeveloper }
         return switch cancelReason {
         case .unsubscribe?: .autoRenewOff(.customer)
         case .billingError?: .autoRenewOff(.billing)
