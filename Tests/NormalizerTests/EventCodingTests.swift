@@ -81,6 +81,9 @@ private let facts: [Fact] = [
     .charge(.init(transaction: "1", price: price, at: t0)),
     .refund(.init(transaction: "1", scope: .full, at: t1, periodStart: t0, endsAccess: true)),
     .refund(.init(transaction: "1", scope: nil, at: t1, periodStart: nil, endsAccess: false)),
+    .refund(
+        .init(transaction: "1", refund: "2", scope: nil, at: t1, periodStart: nil, endsAccess: false, undone: money)
+    ),
     .purchase(.init(transaction: "1", product: "p", purchase: .init(type: .consumable, quantity: 1), at: t0)),
     .owner(Account("u", .stripeCustomer, aliases: [.init("v", .metadata)])),
     .transfer(.init(from: [], to: [.init("u2", .appUserID)])),

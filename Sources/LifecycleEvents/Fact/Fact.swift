@@ -457,6 +457,8 @@ extension Fact {
         /// How much went back of each item of the transaction, if the store states refunds by item; nothing went back of an item
         /// that is not listed.
         public var items: Optional<[Item]>  // In full: as in `NormalizedEvent`.
+        /// How much a refund had given back that was undone, if the store states that.
+        public var undone: Optional<Money>
 
         /// How much went back of an item.
         public struct Item: Hashable, Sendable, Codable {
@@ -480,9 +482,11 @@ extension Fact {
             at: Date,
             periodStart: Date?,
             endsAccess: Bool,
-            items: [Item]? = nil
+            items: [Item]? = nil,
+            undone: Money? = nil
         ) {
             self.items = items
+            self.undone = undone
             self.transaction = transaction
             self.refund = refund
             self.scope = scope
@@ -492,7 +496,7 @@ extension Fact {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case transaction, refund, scope, at, items
+            case transaction, refund, scope, at, items, undone
             case periodStart = "period_start"
             case endsAccess = "ends_access"
         }

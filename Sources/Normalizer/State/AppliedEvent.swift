@@ -140,7 +140,8 @@ extension SubscriptionState {
         let refundBefore = refund(of: bought(self))
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
-        let isCovered = event.refund.map { wasReported($0, of: event.price?.money) } ?? false
+        let moment = citation.milliseconds
+        let isCovered = event.refund.map { wasReported($0, of: event.price?.money, at: moment) } ?? false
         // Reading the periods costs the most, and an event that adds nothing changes none of them.
         let now = join(statement) ? Situation(self, from: bound) : prior
         let report = Report(event)
@@ -157,6 +158,7 @@ extension SubscriptionState {
             now: now,
             priorRefund: priorRefund,
             refundStood: (refundBefore?.standing, refund(of: bought(self))?.standing),
+            isUndone: event.refund.map { isUndone($0, since: moment) } ?? false,
             isPaid: isPaid,
             purchase: purchase,
             paid: purchase.flatMap { paid(with: $0) },

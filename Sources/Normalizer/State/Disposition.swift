@@ -39,8 +39,10 @@ struct Disposition {
         case .autoRenewEnabled:
             return now.intent?.value.isOn == false
         case .refunded:
+            guard event.refund?.scope != nil else { return false }
             // It was undone before it was heard of.
-            return event.refund?.scope != nil && reading.refundStood.now == nil
+            let (before, now) = reading.refundStood
+            return now == nil || reading.isUndone && before?.value.scope == now?.value.scope
         case .refundReversed:
             // Another refund has taken the place of the one that is undone, or nothing had gone back that is known of.
             return reading.isStillRefunded || !reading.hadRefund

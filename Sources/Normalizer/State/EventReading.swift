@@ -10,6 +10,8 @@ struct EventReading {
     /// The refund of the event's transaction that stood before it, and the one that stands now: a snapshot may leave it
     /// out.
     let refundStood: (before: Register<Fact.RefundState>?, now: Register<Fact.RefundState>?)
+    /// True if the refund that the event is about was undone since.
+    let isUndone: Bool
     /// True if the event says that a purchase is pending, and it was paid for before the event came.
     let isPaid: Bool
     /// The one-time purchase of the event's transaction, if there is one.

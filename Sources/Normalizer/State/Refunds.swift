@@ -152,7 +152,7 @@ extension SubscriptionState {
     /// The refunds of a transaction taken together.
     ///
     /// Each refund that has a name counts. A statement about the transaction as a whole includes all refunds until
-    /// then; a refund that was undone later counts no more. A refund that a later snapshot of the transaction leaves
+    /// then, and counts less those that were undone later. A refund that a later snapshot of the transaction leaves
     /// out is undone, too.
     package func refund(of transaction: TransactionID) -> Register<Fact.RefundState>? {
         together(refunds(of: transaction), named: names(of: transaction))
@@ -184,15 +184,13 @@ extension SubscriptionState {
         }
         let parts = stated.filter { $0.value.refund != nil }
         let counted = parts.filter { $0.value.scope != nil }
-        // A statement about all refunds of a payment does not count money that a bank took, or gave back.
-        let undone = parts.filter { $0.value.scope == nil && !$0.value.endsAccess }
+        let undone = stated.filter(\.isReversal)
         var wholes: [TransactionID: Register<Fact.RefundState>] = [:]
         for whole in stated where whole.value.refund == nil {
-            let isOver = undone.contains { part in
-                part.by.milliseconds > whole.by.milliseconds
-                    && mayPay(part.value.transaction, with: whole.value.transaction)
-            }
-            if !isOver { wholes[payment(whole)] = whole }
+            guard let left = left(of: whole.value, since: whole.by.milliseconds, less: undone) else { continue }
+            var assertion = whole.latest
+            assertion.value = left
+            wholes[payment(whole)] = Register(assertion)
         }
         let latest = (Array(wholes.values) + counted).max { $0.latest.precedes($1.latest) } ?? last
         guard latest.value.scope != nil else { return latest }
@@ -215,6 +213,39 @@ extension SubscriptionState {
             sum.value.endsAccess = true
         }
         return Register(sum)
+    }
+
+    /// A statement about all refunds of a payment, less those that were undone later; nil if nothing is left, or not known how much. A
+    /// refund of more than was stated was made later as well.
+    private func left(
+        of whole: Fact.RefundState,
+        since moment: Int64,
+        less reversals: [Register<Fact.RefundState>]
+    ) -> Fact.RefundState? {
+        let stated = whole.scope?.money
+        let undone = reversals.filter { reversal in
+            if let stated, reversal.value.undone?.exceeds(stated) == true { return false }
+            return reversal.by.milliseconds > moment && mayPay(reversal.value.transaction, with: whole.transaction)
+        }
+        guard !undone.isEmpty else { return whole }
+        let amounts = undone.compactMap(\.value.undone?.negated)
+        guard let stated, amounts.count == undone.count, let sum = Money.sum([stated] + amounts),
+            sum.amount > ExactDecimal(0)
+        else { return nil }
+        var left = whole
+        left.scope = .amount(sum)
+        return left
+    }
+
+    /// The reversals of refunds that statements about a payment as a whole include.
+    func reversals(of payment: TransactionID) -> [Register<Fact.RefundState>] {
+        refunds(of: payment).filter { $0.isReversal && mayPay($0.value.transaction, with: payment) }
+    }
+
+    /// True if a refund was undone after a moment; of a statement about all of them, if one was.
+    func isUndone(_ refund: Fact.RefundState, since moment: Int64) -> Bool {
+        if refund.refund != nil { return refunds[RefundKey(refund)]?.value.scope == nil }
+        return reversals(of: refund.transaction).contains { $0.by.milliseconds > moment }
     }
 
     /// True if a part of a payment went back whose store leaves the customer everything until all of it has, such as with a lost
@@ -273,21 +304,29 @@ extension SubscriptionState {
     /// True if reported refunds cover this amount: one refund is reported by itself, and as part of all refunds of its
     /// charge.
     ///
-    /// - Parameter amount: the refunded amount, as the event states it.
-    func wasReported(_ refund: Fact.RefundState, of amount: Money?) -> Bool {
+    /// - Parameters:
+    ///   - amount: the refunded amount, as the event states it.
+    ///   - moment: when that was stated.
+    func wasReported(_ refund: Fact.RefundState, of amount: Money?, at moment: Int64) -> Bool {
         guard refund.scope != nil else { return false }
         let stated = refunds(of: refund.transaction).filter {
             reports.hasRefund(RefundKey($0.value)) && mayPay($0.value.transaction, with: refund.transaction)
         }
         let parts = stated.filter { $0.value.refund != nil && $0.value.scope != nil }
-        let whole = stated.last { $0.value.refund == nil && $0.value.scope != nil }?.value.scope
+        let reversals = reversals(of: refund.transaction)
+        let whole = stated.last { $0.value.refund == nil && $0.value.scope != nil }.flatMap { whole in
+            let before = reversals.filter { $0.by.milliseconds <= moment }
+            return left(of: whole.value, since: whole.by.milliseconds, less: before)
+        }?.scope
         guard let name = refund.refund else {
             // The whole: known by its parts.
             guard !parts.isEmpty else { return false }
             guard let total = Money.sum(parts.compactMap(\.value.scope?.money)) else {
                 return parts.contains { $0.value.scope == .full }
             }
-            if case .amount(let stated) = refund.scope { return total.covers(stated) }
+            if case .amount(let stated) = refund.scope {
+                return total.covers(left(of: refund, since: moment, less: reversals)?.scope?.money ?? stated)
+            }
             guard let amount else { return false }
             return total.covers(Money.sum([whole?.money, amount].compactMap(\.self)) ?? amount)
         }
@@ -305,6 +344,9 @@ extension SubscriptionState {
 extension Register<Fact.RefundState> {
     /// The refund; nil if it was undone.
     var standing: Self? { value.scope == nil ? nil : self }
+
+    /// True if it undoes a refund with a name. Money that a bank took, or gave back, is no part of the refunds of a payment.
+    fileprivate var isReversal: Bool { value.refund != nil && value.scope == nil && !value.endsAccess }
 }
 
 extension LifecycleEvent.Refund.Scope {
@@ -327,6 +369,8 @@ extension Money {
         }
         return ExactDecimal(coefficient: sum, scale: scale).map { Money($0, currency) }
     }
+
+    fileprivate var negated: Money { Money(amount.negated, currency) }
 
     /// The largest of the amounts that are known, as the first one is written; nil for none. Amounts of other currencies do not compare.
     fileprivate static func largest(_ amounts: [Money?]) -> Money? {

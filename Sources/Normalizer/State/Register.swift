@@ -447,14 +447,14 @@ extension Fact.Charge: Assertable {
 }
 
 extension Fact.RefundState: Assertable {
-    /// One refund may be stated under several names of its transaction.
+    /// One refund may be stated under several names of its transaction, and undone without its amount.
     package func means(_ other: Self) -> Bool {
         guard refund != nil else { return self == other }
         var same = other
-        (same.transaction, same.periodStart) = (transaction, periodStart)
+        (same.transaction, same.periodStart, same.undone) = (transaction, periodStart, undone)
         return self == same
     }
-    package var precedence: Int { scope == nil ? 2 : scope == .full ? 7 : 6 }
+    package var precedence: Int { scope == nil ? (undone == nil ? 2 : 3) : scope == .full ? 7 : 6 }
 }
 
 extension Fact.OneTimePurchase: Assertable {

@@ -157,7 +157,11 @@ extension Situation {
             return priceChanges.flatMap { _, register in
                 mark(register) { $0.change.map(Report.Value.price) ?? Report.Value.none }
             }
-        case .payment, .failedCharge, .end, .refund, .purchase, .owner: return []
+        case .refund:
+            // How much of a payment went back is another sum once a refund was undone, whichever name that has.
+            guard subject.refund == nil, let transaction = subject.transaction else { return [] }
+            return state.reversals(of: transaction).map { Report.Mark(Report.Value.reversed, by: $0.by) }
+        case .payment, .failedCharge, .end, .purchase, .owner: return []
         }
     }
 

@@ -18,7 +18,8 @@ extension SubscriptionState {
             // Renewal is on unless it was turned off.
             if event.kind == .autoRenewEnabled, !wasTurnedOff(report, situation) { return false }
             if event.kind == .autoRenewDisabled, isOff(report) { return false }
-            if let refund = event.refund, reporting.wasReported(refund, of: nil) { return false }
+            let moment = event.assertedAt.millisecondsSince1970
+            if let refund = event.refund, reporting.wasReported(refund, of: nil, at: moment) { return false }
             if reporting.wasReported(report, prior: situation, now: situation) { return false }
             // One of these may be a part of another, as of refunds.
             reporting.reports.insert(report)

@@ -169,7 +169,7 @@ extension Mapping {
         }
         guard wasReported else {
             // A charge counts a refund as soon as it is made, and may have said that nothing is left of it.
-            return .none(.unchanged, lineage: paidBy.lineage, facts: [reversal(refund.id, paidBy)] + paidBy.names)
+            return .none(.unchanged, lineage: paidBy.lineage, facts: [reversal(refund, paidBy)] + paidBy.names)
         }
         return .events([reversed(refund, paidBy)])
     }
@@ -274,7 +274,8 @@ extension Mapping {
         of refund: String?,
         at time: Milliseconds,
         _ paidBy: PaidBy,
-        endsAccess: Bool = false
+        endsAccess: Bool = false,
+        undone: Money? = nil
     ) -> Fact.RefundState {
         Fact.RefundState(
             transaction: paidBy.statedTransaction,
@@ -282,7 +283,8 @@ extension Mapping {
             scope: scope,
             at: time.date,
             periodStart: paidBy.periodStart?.date,
-            endsAccess: endsAccess
+            endsAccess: endsAccess,
+            undone: undone
         )
     }
 
@@ -291,13 +293,14 @@ extension Mapping {
         before.map { $0 == "lost" || $0.hasPrefix("appeal_") } ?? true
     }
 
-    private func reversal(_ refund: String, _ paidBy: PaidBy) -> Fact {
-        .refund(refundState(nil, of: refund, at: created, paidBy))
+    private func reversal(_ refund: RefundObject, _ paidBy: PaidBy) -> Fact {
+        let amount = Money(minorUnits: refund.amount, refund.currency)
+        return .refund(refundState(nil, of: refund.id, at: created, paidBy, undone: amount))
     }
 
     private func reversed(_ refund: RefundObject, _ paidBy: PaidBy) -> Draft {
         var subject = subject(paidBy)
-        subject.facts = [reversal(refund.id, paidBy)] + paidBy.names
+        subject.facts = [reversal(refund, paidBy)] + paidBy.names
         return Draft(
             .refundReversed(anyLineage, transaction: TransactionID(refund.id)),
             .refundReversed(LifecycleEvent.TransactionReference(transaction: paidBy.transaction, refund: refund.id)),
