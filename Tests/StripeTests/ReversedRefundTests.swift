@@ -64,6 +64,14 @@ struct ReversedRefundTests {
         )
     }
 
+    private static func dispute(_ status: String, _ amount: Int64, on days: Int64) -> Taken {
+        let dispute: JSONText = [
+            "id": "dp_1", "object": "dispute", "amount": .integer(amount), "charge": "ch_1", "currency": "usd",
+            "payment_intent": "pi_1", "reason": "fraudulent", "status": .string(status),
+        ]
+        return event("charge.dispute.closed", dispute, on: days, in: .endive)
+    }
+
     private static func state(_ deliveries: [Taken]) throws -> SubscriptionState {
         try RareFlowTests.Host(adapter(), deliveries).ledger[payment] ?? SubscriptionState(payment)
     }
@@ -169,5 +177,70 @@ struct ReversedRefundTests {
             Self.refund(2, "succeeded", of: 300, on: 3, in: .endive),
         ]
         #expect(try Self.news(parts) == [.applied, .applied, .applied, .applied, .duplicate])
+    }
+
+    // MARK: Access between a refund and its reversal
+
+    private static func granted(_ state: SubscriptionState) -> [Bool] {
+        [1, 2, 3, 4, 5, 6, 7, 8].map { state.access(at: date(created + $0 * day + 3600)).isGranted }
+    }
+
+    @Test("access was off from the day on which all had gone back until a part of it came back")
+    func between() throws {
+        let sale = Self.sale(.endive)
+        let lives: [([Taken], off: ClosedRange<Int>)] = [
+            (
+                [
+                    Self.refund(1, "succeeded", of: 500, on: 2, in: .endive),
+                    Self.refund(1, "failed", of: 500, on: 5, in: .endive),
+                ], 2...4
+            ),
+            ([Self.charge(500, on: 2, in: .endive), Self.refund(1, "failed", of: 500, on: 5, in: .endive)], 2...4),
+            ([Self.dispute("lost", 500, on: 4), Self.dispute("won", 500, on: 6)], 4...5),
+            (
+                [
+                    Self.refund(1, "succeeded", of: 200, on: 2, in: .endive), Self.dispute("lost", 300, on: 4),
+                    Self.dispute("won", 300, on: 6),
+                ], 4...5
+            ),
+            (
+                [
+                    Self.refund(1, "succeeded", of: 200, on: 2, in: .endive),
+                    Self.refund(2, "succeeded", of: 300, on: 3, in: .endive),
+                    Self.refund(2, "failed", of: 300, on: 5, in: .endive),
+                ], 3...4
+            ),
+            (
+                [
+                    Self.refund(1, "succeeded", of: 200, on: 2, in: .endive),
+                    Self.refund(2, "succeeded", of: 300, on: 3, in: .endive),
+                    Self.refund(1, "failed", of: 200, on: 5, in: .endive),
+                ], 3...4
+            ),
+            ([Self.refund(1, "succeeded", of: 500, on: 2, in: .endive), Self.dispute("lost", 500, on: 4)], 2...8),
+        ]
+        for (deliveries, off) in lives {
+            let expected = (1...8).map { !off.contains($0) }
+            try Self.each([sale] + deliveries) { #expect(Self.granted($0) == expected) }
+        }
+    }
+
+    @Test("access stayed on while only a part had gone back, or a refund that never succeeded was on its way")
+    func never() throws {
+        let sale = Self.sale(.endive)
+        let lives = [
+            [
+                Self.refund(1, "succeeded", of: 400, on: 2, in: .endive),
+                Self.refund(1, "failed", of: 400, on: 5, in: .endive),
+            ],
+            [
+                Self.refund(1, "pending", of: 500, on: 2, in: .endive),
+                Self.refund(1, "failed", of: 500, on: 5, in: .endive),
+            ],
+            [Self.dispute("lost", 300, on: 4), Self.dispute("won", 300, on: 6)],
+        ]
+        for deliveries in lives {
+            try Self.each([sale] + deliveries) { #expect(Self.granted($0) == Array(repeating: true, count: 8)) }
+        }
     }
 }

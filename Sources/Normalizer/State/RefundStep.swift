@@ -2,7 +2,8 @@ import FoundationEssentials
 
 /// A step of a refund: it took access away, or was undone.
 ///
-/// A refund that was undone leaves no trace in its register, while the customer had no access until then. So a state keeps each step.
+/// A refund that was undone leaves no trace in its register, while the customer had no access until then. So a state keeps each step,
+/// also of a refund with a name that leaves access by itself: together with others it may have taken it.
 package struct RefundStep: Hashable, Sendable, Codable {
     /// Each refund may take access away several times, and be undone each time.
     package struct Key: Hashable, Comparable, Sendable {
@@ -16,27 +17,33 @@ package struct RefundStep: Hashable, Sendable, Codable {
         }
     }
 
-    /// Its first statement.
-    private(set) var first: Assertion<Fact.RefundState>
+    /// Its first statement; of a refund that leaves access by itself the last one, which its register has while it stands.
+    private(set) var statement: Assertion<Fact.RefundState>
     /// When it was stated last, in milliseconds since 1970.
     private(set) var lastStated: Int64
 
-    /// - Returns: nil for a refund that leaves access.
+    /// - Returns: nil for a refund without a name that leaves access.
     init?(_ refund: Assertion<Fact.RefundState>) {
-        guard refund.value.scope == nil || refund.value.endsAccess else { return nil }
-        first = refund
+        guard refund.value.scope == nil || refund.value.endsAccess || refund.value.refund != nil else { return nil }
+        statement = refund
         lastStated = refund.by.milliseconds
     }
 
     var key: Key {
-        Key(refund: .init(first.value), at: first.value.at.millisecondsSince1970, isUndone: first.value.scope == nil)
+        let refund = statement.value
+        return Key(refund: .init(refund), at: refund.at.millisecondsSince1970, isUndone: refund.scope == nil)
     }
 
     /// True if all of an order went back, and not only the product that has the order's name.
-    var isOfWholeOrder: Bool { first.value.scope == .full && first.by.namesWholeOrder }
+    var isOfWholeOrder: Bool { statement.value.scope == .full && statement.by.namesWholeOrder }
+
+    private var leavesAccess: Bool { statement.value.scope != nil && !statement.value.endsAccess }
 
     mutating func merge(_ other: Self) {
-        if other.first.precedes(first) { first = other.first }
+        let isLater = statement.precedes(other.statement)
+        let yields =
+            leavesAccess ? isLater || !other.leavesAccess : other.statement.precedes(statement) && !other.leavesAccess
+        if yields { statement = other.statement }
         lastStated = max(lastStated, other.lastStated)
     }
 
@@ -46,14 +53,14 @@ package struct RefundStep: Hashable, Sendable, Codable {
     }
 
     package init(from decoder: any Decoder) throws {
-        first = try Assertion(from: decoder)
+        statement = try Assertion(from: decoder)
         let last = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(EventTime.self, forKey: .lastStated)
-        lastStated = max(first.by.milliseconds, last?.milliseconds ?? .min)
+        lastStated = max(statement.by.milliseconds, last?.milliseconds ?? .min)
     }
 
     package func encode(to encoder: any Encoder) throws {
-        try first.encode(to: encoder)
-        guard lastStated > first.by.milliseconds else { return }
+        try statement.encode(to: encoder)
+        guard lastStated > statement.by.milliseconds else { return }
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(
             EventTime(wrappedValue: Date(millisecondsSince1970: lastStated)),
@@ -94,23 +101,53 @@ extension SubscriptionState {
     /// The times without access before refunds were undone, in a fixed order.
     var withdrawals: [Withdrawal] {
         guard !refundSteps.isEmpty else { return [] }
-        let takesBack = registers.stores.contains(where: \.rules.takesBackRefundedSales)
+        if registers.stores.contains(where: \.rules.takesBackRefundedSales) { return withdrawalsInFull }
         let undoings = Dictionary(grouping: refundSteps.filter(\.key.isUndone), by: \.key.refund)
         return refundSteps.sorted { $0.key < $1.key }.compactMap { key, step in
-            let refund = step.first.value
-            // A part of a payment may leave the access.
-            guard !key.isUndone, refund.scope?.money == nil || !takesBack,
+            let refund = step.statement.value
+            guard !key.isUndone, refund.endsAccess,
                 let until = end(of: step, undoneBy: (undoings[key.refund] ?? []).map(\.value)), key.at < until
             else { return nil }
-            let gap = PeriodTimeline.Gap(from: key.at, until: until, reason: .refunded, by: step.first.by)
+            let gap = PeriodTimeline.Gap(from: key.at, until: until, reason: .refunded, by: step.statement.by)
             return Withdrawal(refund: refund, gap: gap)
+        }
+    }
+
+    /// The times in which all of a payment had gone back, which no single refund may show: those between two steps in which the refunds
+    /// of the payment that stood then end access together.
+    private var withdrawalsInFull: [Withdrawal] {
+        let steps = Dictionary(grouping: refundSteps.values, by: \.key.refund)
+        let stated = Dictionary(grouping: refunds.values) { transaction(of: $0.value) }
+        return stated.sorted { $0.key < $1.key }.flatMap { name, registers in
+            let statements = registers.map { register in
+                [register.latest] + (steps[RefundKey(register.value)] ?? []).map(\.statement)
+            }
+            let moments = Set(statements.joined().map(\.value.at.millisecondsSince1970)).sorted()
+            var found: [Withdrawal] = []
+            for (from, until) in zip(moments, moments.dropFirst()) {
+                let then = statements.compactMap { steps in
+                    steps.filter { $0.value.at.millisecondsSince1970 <= from }.max { one, other in
+                        one.value.at == other.value.at ? one.precedes(other) : one.value.at < other.value.at
+                    }
+                }
+                let refunds = then.sorted { $0.precedes($1) }.map { Register($0) }
+                guard let sum = sum(of: refunds, named: names(of: name)), sum.standing != nil, sum.value.endsAccess
+                else { continue }
+                if let last = found.indices.last, found[last].gap.until == from {
+                    found[last].gap.until = until
+                } else {
+                    let gap = PeriodTimeline.Gap(from: from, until: until, reason: .refunded, by: sum.by)
+                    found.append(Withdrawal(refund: sum.value, gap: gap))
+                }
+            }
+            return found
         }
     }
 
     /// When a refund was undone: by a statement of its own, or by the first snapshot of its transaction that left it out.
     private func end(of step: RefundStep, undoneBy undoings: [RefundStep]) -> Int64? {
-        let later = undoings.filter { $0.first.by.milliseconds > step.first.by.milliseconds }
-        let leftOut = snapshot(of: step.first.value.transaction, after: max(step.lastStated, step.key.at))
+        let later = undoings.filter { $0.statement.by.milliseconds > step.statement.by.milliseconds }
+        let leftOut = snapshot(of: step.statement.value.transaction, after: max(step.lastStated, step.key.at))
         return (later.map(\.key.at) + [leftOut].compactMap(\.self)).min()
     }
 

@@ -77,7 +77,7 @@ extension SubscriptionState {
     }
 
     /// All names of a transaction, its one name first and the others in order.
-    private func names(of transaction: TransactionID) -> [TransactionID] {
+    func names(of transaction: TransactionID) -> [TransactionID] {
         let name = self.transaction(named: transaction)
         guard !transactionNames.isEmpty else { return [name] }
         return [name] + transactionNames.keys.filter { $0 != name && self.transaction(named: $0) == name }.sorted()
@@ -146,7 +146,7 @@ extension SubscriptionState {
             return nil
         }
         let steps = refundSteps.filter { $0.key.refund.transaction == order && $0.value.isOfWholeOrder }
-        return steps.min { $0.key < $1.key }.map { Register($0.value.first) }
+        return steps.min { $0.key < $1.key }.map { Register($0.value.statement) }
     }
 
     /// The refunds of a transaction taken together.
@@ -171,7 +171,12 @@ extension SubscriptionState {
         return Register(undone)
     }
 
-    private func sum(
+    /// The sum of statements about the refunds of a transaction.
+    ///
+    /// - Parameters:
+    ///   - stated: the statements, in order.
+    ///   - names: all names of the transaction.
+    func sum(
         of stated: [Register<Fact.RefundState>],
         named names: @autoclosure () -> [TransactionID]
     ) -> Register<Fact.RefundState>? {
