@@ -173,11 +173,12 @@ struct StatedTermsTests {
 
     // MARK: Schedules
 
+    /// The subscription shows the end that its schedule arranged. The release takes it back, unless `preserve_cancel_date` is set.
     @Test(
-        "a schedule that lets go of its subscription takes its end and its pause with it",
-        arguments: ["cancel", "release"]
+        "a schedule that lets go of its subscription takes its pause with it, and its end if the subscription says so",
+        arguments: [("cancel", false), ("cancel", true), ("release", false)]
     )
-    func released(behavior: String) throws {
+    func released(behavior: String, isKept: Bool) throws {
         let phase: JSONText = [
             "start_date": .integer(created), "end_date": .integer(created + 90 * day),
             "items": [["price": ["id": "price_basic_month", "product": "prod_basic"], "quantity": 1]],
@@ -192,20 +193,27 @@ struct StatedTermsTests {
             ]
             return PaymentJoinTests.event("subscription_schedule.\(type)", schedule, at: time, in: .endive)
         }
-        let deliveries = [
-            RareFlowTests.began(RareFlowTests.active(.basic), .endive),
-            schedule("created", "active", at: created + 60), schedule("released", "released", at: created + 5 * day),
-        ]
         let ends = behavior == "cancel"
+        let free = RareFlowTests.active(.basic)
+        var (arranged, released) = (free, free)
+        arranged.schedule = "sub_sched_1"
+        if ends { arranged.cancelAt = created + 90 * day }
+        if isKept { released.cancelAt = arranged.cancelAt }
+        let deliveries = [
+            RareFlowTests.began(free, .endive), schedule("created", "active", at: created + 60),
+            RareFlowTests.updated(arranged, from: free, at: created + 60, .endive),
+            RareFlowTests.updated(released, from: arranged, at: created + 5 * day, .endive),
+            schedule("released", "released", at: created + 5 * day + 1),
+        ]
         for order in RareFlowTests.permutations(deliveries) {
             let snapshot = try RareFlowTests.Host(adapter(), order).state.snapshot(at: date(created + 6 * day))
-            #expect(snapshot.willRenew == true && snapshot.willNotRenewBecause == nil)
+            #expect(snapshot.willRenew == !isKept && (snapshot.willNotRenewBecause != nil) == isKept)
         }
         let host = try RareFlowTests.Host(adapter(), deliveries)
         #expect(
             host.kinds
                 == (ends
-                    ? ["started", "auto_renew_disabled", "pause_scheduled", "auto_renew_enabled"]
+                    ? ["started", "auto_renew_disabled", "pause_scheduled"] + (isKept ? [] : ["auto_renew_enabled"])
                     : ["started", "pause_scheduled"])
         )
     }

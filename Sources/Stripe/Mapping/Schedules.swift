@@ -137,7 +137,15 @@ extension Mapping {
                 effectiveAt: end
             )
         case ("cancel"?, _):
-            return renewalOn(schedule, about: subject, in: lineage)
+            // The end that it had arranged is off.
+            let terms = RenewalTerms(willRenew: true)
+            subject.renewal = terms
+            subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms)))
+            return Draft(
+                identity(lineage, "auto_renew", "on", schedule.id, created.wholeSeconds),
+                .autoRenewEnabled,
+                about: subject
+            )
         default:
             return nil
         }
@@ -146,8 +154,10 @@ extension Mapping {
     /// By the schedule's own clock, if it has one.
     private func now(of schedule: ScheduleObject) -> Milliseconds { schedule.clock ?? created }
 
-    /// A released schedule takes its arrangements with it: another product, an end, a pause. Changes that took effect
-    /// before stay.
+    /// A released schedule takes its arrangements with it: another product, a pause. Changes that took effect before stay.
+    ///
+    /// An end may stay, too (`preserve_cancel_date`, https://docs.stripe.com/api/subscription_schedules/release), and the schedule does not
+    /// say so. The subscription's own update does: it shows `cancel_at`.
     func scheduleEnded(_ schedule: ScheduleObject) -> Outcome {
         guard let subscription = schedule.subscription else { return .none(.unchanged) }
         let lineage = lineage(subscription)
@@ -155,32 +165,10 @@ extension Mapping {
         var subject = subject(schedule, lineage)
         var drafts: [Draft] = []
         if let pauses = schedule.pausesAt, pauses > now { subject.facts.append(.pause(Fact.PauseState(.none))) }
-        // One that is canceled ends its subscription, which says so itself.
-        let isReleased = schedule.status == "released" || schedule.status == nil
-        if isReleased, schedule.endBehavior == "cancel", let end = schedule.phases.last?.end, end > now {
-            drafts.append(renewalOn(schedule, about: subject, in: lineage))
-        }
         if let change = schedule.phases.nextChange(after: now), let from = product(change.from) {
             subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
             drafts.append(changeReverted(to: from, at: change.to.start, in: lineage, about: subject))
         }
         return drafts.isEmpty ? .none(.unchanged, lineage: lineage, facts: subject.facts) : .events(drafts)
-    }
-
-    /// The end that a schedule had arranged is off.
-    private func renewalOn(
-        _ schedule: ScheduleObject,
-        about stated: EventSubject,
-        in lineage: SubscriptionID
-    ) -> Draft {
-        var subject = stated
-        let terms = RenewalTerms(willRenew: true)
-        subject.renewal = terms
-        subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms)))
-        return Draft(
-            identity(lineage, "auto_renew", "on", schedule.id, created.wholeSeconds),
-            .autoRenewEnabled,
-            about: subject
-        )
     }
 }
