@@ -173,6 +173,39 @@ struct HindsightTests {
         )
     }
 
+    @Test("what is left of a paid month ends with an unpaid one, also if that is canceled later", arguments: versions)
+    func unpaidAndCanceled(version: StripeSimulator.Version) throws {
+        let first = RareFlowTests.active(.basic)
+        var subscription = RareFlowTests.next(first, invoice: "in_2")
+        let line = StripeInvoice.Line(.basic, from: first.start, to: first.end)
+        let paid = RareFlowTests.invoice("in_1", reason: "subscription_create", lines: [line], at: created, in: version)
+        let roll = RareFlowTests.updated(subscription, from: first, at: subscription.start, version)
+        let start = (subscription.start - created) / 3600
+        var deliveries = [
+            roll,
+            update(&subscription, at: start + 1, version: version) { $0.status = "past_due" },
+            update(&subscription, at: start + 480, version: version) { $0.status = "unpaid" },
+        ]
+        (subscription.status, subscription.endedAt) = ("canceled", created + (start + 600) * 3600)
+        let ended = created + (start + 600) * 3600
+        let deleted = PitfallTests.body("deleted", subscription, at: ended, id: "evt_end", in: version)
+        let policy = CreditPolicy(["prod_basic": .init(credits: 500)])
+        for _ in 0...1 {
+            try RareFlowTests.Host.inEachOrder(
+                deliveries,
+                after: [RareFlowTests.began(first, version), paid],
+                by: adapter()
+            ) { host in
+                let left = [2, 479, 481, 599, 601].map { (hours: Int64) in
+                    let moment = date(created + (start + hours) * 3600)
+                    return CreditStatement(of: host.state, under: policy, uses: [], at: moment).balance
+                }
+                #expect(left == [500, 500, 0, 0, 0])
+            }
+            deliveries.append((deleted, ended))
+        }
+    }
+
     /// An unpaid subscription begins one period after another. Its latest invoice brings it back.
     @Test("an unpaid time that lasts into the next period, until that is paid for", arguments: versions)
     func unpaidForLonger(version: StripeSimulator.Version) throws {

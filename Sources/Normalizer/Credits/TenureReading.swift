@@ -94,9 +94,10 @@ struct TenureReading {
             registers.graces.compactMap { Grace($0, of: lineage, timeline) }
         }
         guard !failed.isEmpty else { return [] }
-        let ends = timeline.periods.compactMap { period in
-            (period.cut ?? period.liftedCut.flatMap { $0.reason == .paused ? nil : $0 })
-                .map { (stated: $0.by.milliseconds, at: $0.at, periodEnd: period.end) }
+        let ends = timeline.periods.flatMap { period in
+            let end = period.cut ?? period.liftedCut.flatMap { $0.reason == .paused ? nil : $0 }
+            return [end].compactMap(\.self).map { (stated: $0.by.milliseconds, at: $0.at, periodEnd: period.end) }
+                + period.unpaidGaps.map { (stated: $0.by.milliseconds, at: $0.from, periodEnd: period.end) }
         }
         .sorted { $0.stated < $1.stated }
         return failed.map { grace in
@@ -392,8 +393,13 @@ private struct Grace {
 }
 
 extension PeriodTimeline.Period {
-    /// When it ended, if access was given again since. A pause leaves the rest.
-    var brokenAt: Int64? { liftedCut.flatMap { $0.reason == .paused ? nil : $0.at } }
+    /// When it ended, if access was given again since, or stopped for want of a payment before it ended. A pause leaves the rest.
+    var brokenAt: Int64? {
+        let ended = liftedCut.flatMap { $0.reason == .paused ? nil : $0.at }
+        return ([ended].compactMap(\.self) + unpaidGaps.map(\.from)).min()
+    }
+
+    fileprivate var unpaidGaps: [PeriodTimeline.Gap] { gaps.filter { $0.reason == .billing } }
 }
 
 extension CreditPlan.Tenure {
