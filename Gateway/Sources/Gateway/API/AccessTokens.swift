@@ -58,9 +58,18 @@ struct AccessTokens: Sendable {
         }
     }
 
+    /// Checks the token of a request, and reads its query. Every call with a token begins here, so that none drops a parameter.
+    ///
+    /// - Parameter names: the parameters that the call has.
+    @discardableResult
+    func admit(_ request: Request, for scope: Scope, _ names: [String] = []) throws(HTTPError) -> QueryParameters {
+        try check(request, for: scope)
+        return try QueryParameters(request, of: names)
+    }
+
     /// Checks that the request shows a token with a scope, as a bearer token or as the password of basic authentication, which
     /// browsers offer.
-    func check(_ request: Request, for scope: Scope) throws(HTTPError) {
+    private func check(_ request: Request, for scope: Scope) throws(HTTPError) {
         guard let shown = Self.secret(in: request.headers[.authorization]) else {
             throw HTTPError(
                 .unauthorized,

@@ -15,42 +15,38 @@ struct QueryRoutes: Sendable {
     func add(to router: Router<BasicRequestContext>) {
         let api = router.group("v1")
         api.get("access") { request, _ in
-            try tokens.check(request, for: .read)
-            let question = try Question(request, now: now())
+            let question = try Question(try tokens.admit(request, for: .read, Question.names), now: now())
             return try Self.json(
                 try await journal.access(of: [question.account], in: question.environment, at: question.time)
             )
         }
         api.get("subscriptions") { request, _ in
-            try tokens.check(request, for: .read)
-            let question = try Question(request, now: now())
+            let question = try Question(try tokens.admit(request, for: .read, Question.names), now: now())
             let ledger = try await journal.ledger(of: [question.account])
             let states = ledger.states(of: [question.account], in: question.environment)
             return try Self.json(states.map { Subscription($0, at: question.time) })
         }
         api.get("explain") { request, _ in
-            try tokens.check(request, for: .read)
-            let question = try Question(request, now: now())
+            let question = try Question(try tokens.admit(request, for: .read, Question.names), now: now())
             return try Self.json(
                 try await journal.explain([question.account], in: question.environment, at: question.time)
             )
         }
         api.get("events") { request, _ in
-            try tokens.check(request, for: .read)
-            return try await events(request)
+            try await events(try tokens.admit(request, for: .read, ["after", "limit", "wait"]))
         }
         api.post("claims") { request, context -> HTTPResponse.Status in
-            try tokens.check(request, for: .write)
+            try tokens.admit(request, for: .write)
             let claim = try await request.body(as: Claim.self, context)
-            guard let lineage = SubscriptionID(claim.subscription) else {
+            guard let lineage = SubscriptionID(claim.subscription), !lineage.id.isEmpty else {
                 throw HTTPError(.badRequest, message: "subscription must be store/environment/id")
             }
+            _ = try StoreEnvironment.named(lineage.environment.rawValue)
             try await journal.claim(lineage, by: try Self.account(claim.account, claim.accountSource))
             return .noContent
         }
         api.get("credits") { request, _ in
-            try tokens.check(request, for: .read)
-            let question = try Question(request, now: now())
+            let question = try Question(try tokens.admit(request, for: .read, Question.names), now: now())
             return try Self.json(
                 try await journal.credits(
                     of: [question.account],
@@ -61,11 +57,11 @@ struct QueryRoutes: Sendable {
             )
         }
         api.post("credits/uses") { request, context in
-            try tokens.check(request, for: .write)
+            try tokens.admit(request, for: .write)
             return try await use(try await request.body(as: Use.self, context))
         }
         api.post("uploads/:source") { request, context in
-            try tokens.check(request, for: .write)
+            try tokens.admit(request, for: .write)
             let name = try context.parameters.require("source")
             guard let source = sources.first(where: { $0.name == name }) else {
                 throw HTTPError(.notFound, message: "no source has this name")
@@ -145,12 +141,12 @@ struct QueryRoutes: Sendable {
 
     private func addAdministration(to api: RouterGroup<BasicRequestContext>) {
         api.get("quarantine") { request, _ in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             let entries = try await journal.quarantine.list()
             return try Self.json(entries.map(QuarantineEntry.init))
         }
         api.post("quarantine/:id/replay") { request, context in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             let entry = try await journal.quarantine.required(try Self.name(context))
             guard let adapter = sources.first(where: { $0.name == entry.source })?.adapter else {
                 throw HTTPError(.conflict, message: "the delivery's source is not configured")
@@ -159,20 +155,20 @@ struct QueryRoutes: Sendable {
             return try Self.json(Replayed(decision: answer.decision.rawValue))
         }
         api.delete("quarantine/:id") { request, context -> HTTPResponse.Status in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             try await journal.quarantine.discard(try await journal.quarantine.required(try Self.name(context)))
             return .noContent
         }
         api.post("quarantine/replay") { request, _ in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             return try Self.json(try await replayAll())
         }
         api.get("dead-letters") { request, _ in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             return try Self.json(try await journal.outbox.abandoned().map(DeadLetter.init))
         }
         api.post("dead-letters/retry") { request, _ in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             var retried = 0
             while true {
                 let items = try await journal.outbox.abandoned(limit: 100)
@@ -186,7 +182,7 @@ struct QueryRoutes: Sendable {
             }
         }
         api.post("dead-letters/:id/retry") { request, context -> HTTPResponse.Status in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             guard let item = try await journal.outbox.abandoned(id: try Self.name(context)) else {
                 throw HTTPError(.notFound, message: "no news with this id was given up")
             }
@@ -195,28 +191,28 @@ struct QueryRoutes: Sendable {
         }
         addDuties(to: api)
         api.get("accounts/export") { request, _ in
-            try tokens.check(request, for: .admin)
-            return try Self.json(try await journal.export(try Question(request, now: now()).account))
+            let account = try tokens.admit(request, for: .admin, ["account", "source"]).account
+            return try Self.json(try await journal.export(account))
         }
         api.delete("accounts") { request, _ in
-            try tokens.check(request, for: .admin)
-            return try Self.json(try await journal.erase(try Question(request, now: now()).account))
+            let account = try tokens.admit(request, for: .admin, ["account", "source"]).account
+            return try Self.json(try await journal.erase(account))
         }
     }
 
     /// The open duties, and those that were not done in time.
     private func addDuties(to api: RouterGroup<BasicRequestContext>) {
         api.get("due") { request, _ in
-            try tokens.check(request, for: .read)
+            try tokens.admit(request, for: .read)
             return try Self.json(try await journal.due(at: now()))
         }
         api.get("due/dismissed") { request, _ in
-            try tokens.check(request, for: .read)
+            try tokens.admit(request, for: .read)
             return try Self.json(try await journal.duties.abandoned().map(DismissedDuty.init))
         }
         // The id of a duty is its kind and the id of its event.
         api.post("due/:kind/:id/done") { request, context -> HTTPResponse.Status in
-            try tokens.check(request, for: .write)
+            try tokens.admit(request, for: .write)
             let id = "\(try context.parameters.require("kind"))/\(try Self.name(context))"
             guard let item = try await journal.duties.take(id: id) else {
                 throw HTTPError(.notFound, message: "no such duty is open")
@@ -244,18 +240,10 @@ struct QueryRoutes: Sendable {
     }
 
     /// The feed, as JSON Lines. With `wait` it answers with the first event, or after so many seconds.
-    private func events(_ request: Request) async throws -> Response {
-        let parameters = request.parameters
-        func number(_ name: String, default value: Int64, _ range: ClosedRange<Int64>) throws -> Int64 {
-            guard let text = parameters[name] else { return value }
-            guard let number = Int64(text), range.contains(number) else {
-                throw HTTPError(.badRequest, message: "\(name) must be \(range.lowerBound) to \(range.upperBound)")
-            }
-            return number
-        }
-        let position = try number("after", default: 0, 0...Int64.max)
-        let limit = Int(try number("limit", default: 100, 1...1000))
-        let wait = try number("wait", default: 0, 0...60)
+    private func events(_ query: QueryParameters) async throws -> Response {
+        let position = try query.number("after", default: 0, 0...Int64.max)
+        let limit = try query.limit
+        let wait = try query.number("wait", default: 0, 0...60)
         let deadline = ContinuousClock.now + .seconds(wait)
         var events = try await journal.events(after: position, limit: limit)
         while events.isEmpty, ContinuousClock.now < deadline {

@@ -29,7 +29,7 @@ struct OperationRoutes: Sendable {
             }
         }
         router.get("metrics") { request, _ in
-            try tokens.check(request, for: .read)
+            try tokens.admit(request, for: .read)
             try await measure()
             return Response(
                 status: .ok,

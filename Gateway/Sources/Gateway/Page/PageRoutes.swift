@@ -18,9 +18,9 @@ struct PageRoutes: Sendable {
 
     func add(to router: Router<BasicRequestContext>) {
         router.get("/") { request, _ in
-            try tokens.check(request, for: .read)
-            let query = (request.parameters["q"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
-            let asked = request.parameters["at"] ?? ""
+            let parameters = try tokens.admit(request, for: .read, ["q", "at"])
+            let query = (parameters["q"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
+            let asked = parameters["at"] ?? ""
             guard let time = asked.isEmpty ? now() : Question.time(asked) else {
                 var answer = page(
                     "Customers",

@@ -13,11 +13,11 @@ struct QuarantinePage: Sendable {
 
     func add(to router: Router<BasicRequestContext>) {
         router.get("quarantine") { request, _ in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             return PageRoutes.page(try await page(notice: nil))
         }
         router.post("quarantine/:id/:action") { request, context in
-            try tokens.check(request, for: .admin)
+            try tokens.admit(request, for: .admin)
             let entry = try await journal.quarantine.required(try context.parameters.require("id"))
             return PageRoutes.page(
                 try await page(notice: try await act(on: entry, try context.parameters.require("action")))

@@ -45,7 +45,8 @@ enum OpenAPI {
         if let security = operation["security"] as? [Any], security.isEmpty { return operation }
         var operation = operation
         var responses = operation["responses"] as? Object ?? [:]
-        for (status, name) in [("401", "unauthorized"), ("403", "forbidden"), ("5XX", "failed")] {
+        let common = [("400", "bad_request"), ("401", "unauthorized"), ("403", "forbidden"), ("5XX", "failed")]
+        for (status, name) in common where responses[status] == nil {
             responses[status] = ["$ref": "#/components/responses/\(name)"]
         }
         operation["responses"] = responses
