@@ -102,4 +102,63 @@ import Testing
             #expect(answer.status == .badRequest)
         }
     }
+
+    @Test("pages of a list have every entry once, and a kind of duty is found behind many of another")
+    func pages() async throws {
+        let gateway = try await bench.gateway()
+        let journal = Journal(try await bench.storage(), now: { Bench.now })
+        for number in 0..<130 {
+            let isLast = number == 129
+            let item = DueItem(
+                isLast ? .refundReview : .acknowledgement,
+                id: "\(isLast ? "refund_review" : "acknowledgement")/\(number)",
+                dueAt: Bench.now.addingTimeInterval(-600 + Double(number / 10))
+            )
+            #expect(try await journal.schedule(item))
+        }
+        try await RouterClient.with(gateway.router) { client in
+            func list(_ path: String) async throws -> [JSON] {
+                let answer = try await client.get(path, Bench.adminToken)
+                #expect(answer.status == .ok, "\(path)")
+                return try JSON(answer.text.utf8).array ?? []
+            }
+            func all(_ path: String, _ id: (JSON) -> String?) async throws -> [String] {
+                var ids: [String] = []
+                while true {
+                    let after = ids.last.map { "&after=\($0.replacing("/", with: "%2F"))" } ?? ""
+                    let page = try await list("\(path)?limit=50\(after)").compactMap(id)
+                    ids += page
+                    if page.count < 50 { return ids }
+                }
+            }
+            #expect(try await list("/v1/due").count == 100)
+            #expect(try await list("/v1/due?limit=1000").count == 130)
+            let ids = try await all("/v1/due") { $0["id"]?.string }
+            #expect(ids.count == 130)
+            #expect(Set(ids).count == 130)
+            let reviews = try await list("/v1/due?kind=refund_review&limit=1")
+            #expect(reviews.map { $0["id"]?.string } == ["refund_review/129"])
+            #expect(try await list("/v1/due?kind=refund_review&after=refund_review/129").isEmpty)
+
+            let item = try #require(try await journal.duties.take(id: "acknowledgement/7"))
+            try await journal.duties.done(item)
+            for query in ["limit=0", "limit=1001", "limit=x", "kind=refund", "after=acknowledgement/7", "after=%00"] {
+                #expect(try await client.get("/v1/due?\(query)").status == .badRequest, "\(query)")
+            }
+
+            var options = Journal.Options()
+            options.maximumAttempts = 1
+            let strict = Journal(try await bench.storage(), options: options, now: { Bench.now })
+            for item in try await strict.duties.next(60, lease: .seconds(60)) {
+                try await strict.duties.failed(item, because: "too late")
+            }
+            let dismissed = try await all("/v1/due/dismissed") { $0["duty"]?["id"]?.string }
+            #expect(Set(dismissed).count == 60)
+            for path in ["/v1/due/dismissed", "/v1/dead-letters", "/v1/quarantine"] {
+                #expect(try await list("\(path)?limit=1").count <= 1)
+                #expect(try await client.get("\(path)?after=unknown", Bench.adminToken).status == .badRequest)
+                #expect(try await client.get("\(path)?after=%00", Bench.adminToken).status == .badRequest)
+            }
+        }
+    }
 }
