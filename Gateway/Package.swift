@@ -39,6 +39,7 @@ let package = Package(
                 .product(name: "HTTPTransport", package: "swift-lifecycle-events"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "LifecycleJournal", package: "swift-lifecycle-events"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),

@@ -2,6 +2,7 @@ import CurlTransport
 public import Foundation
 import HTTPTransport
 import Hummingbird
+import HummingbirdCore
 import LifecycleJournal
 public import Logging
 import NIOCore
@@ -231,9 +232,13 @@ public struct Gateway: Sendable {
         for line in configuration.warnings { logger.warning("\(line)") }
         let server = Application(
             router: router,
+            // Longer than proxies keep a connection for reuse, as a rule: they would send a request into one that closes.
+            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
             configuration: .init(
                 address: .hostname(configuration.host, port: configuration.port),
-                serverName: "lifecycle-gateway"
+                serverName: "lifecycle-gateway",
+                // A process has 1024 descriptors, as a rule, and the database needs some. Further callers wait.
+                availableConnectionsDelegate: MaximumAvailableConnections(768, logger: logger)
             ),
             logger: logger
         )

@@ -33,19 +33,21 @@ struct RouterClient {
         var head = HTTPRequest(method: method, scheme: "http", authority: "localhost", path: uri, headerFields: headers)
         if let body { head.headerFields[.contentLength] = "\(body.readableBytes)" }
         let request = Request(head: head, body: RequestBody(buffer: body ?? ByteBuffer()))
-        let source = ApplicationRequestContextSource(
-            channel: NIOAsyncTestingChannel(),
-            logger: logger
-        )
         let response: Response
         do {
-            response = try await responder.respond(to: request, context: BasicRequestContext(source: source))
+            response = try await responder.respond(to: request, context: Self.context(logger))
         } catch {
             response = Response(status: .internalServerError)
         }
         let written = Written()
         try await response.body.write(written)
         return Answer(status: response.status, headers: response.headers, body: await written.body)
+    }
+
+    static func context(_ logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        -> BasicRequestContext
+    {
+        BasicRequestContext(source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: logger))
     }
 
     /// The body of an answer, as it is written.

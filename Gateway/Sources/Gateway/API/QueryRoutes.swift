@@ -35,9 +35,9 @@ struct QueryRoutes: Sendable {
         api.get("events") { request, _ in
             try await events(try tokens.admit(request, for: .read, ["after", "limit", "wait"]))
         }
-        api.post("claims") { request, context -> HTTPResponse.Status in
+        api.post("claims") { request, _ -> HTTPResponse.Status in
             try tokens.admit(request, for: .write)
-            let claim = try await request.body(as: Claim.self, context)
+            let claim = try await request.body(as: Claim.self)
             guard let lineage = SubscriptionID(claim.subscription), !lineage.id.isEmpty else {
                 throw HTTPError(.badRequest, message: "subscription must be store/environment/id")
             }
@@ -56,9 +56,9 @@ struct QueryRoutes: Sendable {
                 )
             )
         }
-        api.post("credits/uses") { request, context in
+        api.post("credits/uses") { request, _ in
             try tokens.admit(request, for: .write)
-            return try await use(try await request.body(as: Use.self, context))
+            return try await use(try await request.body(as: Use.self))
         }
         api.post("uploads/:source") { request, context in
             try tokens.admit(request, for: .write)
@@ -66,7 +66,7 @@ struct QueryRoutes: Sendable {
             guard let source = sources.first(where: { $0.name == name }) else {
                 throw HTTPError(.notFound, message: "no source has this name")
             }
-            return try await upload(try await request.body(as: Upload.self, context), to: source)
+            return try await upload(try await request.body(as: Upload.self), to: source)
         }
         addAdministration(to: api)
     }

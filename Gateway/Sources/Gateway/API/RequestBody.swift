@@ -1,5 +1,7 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// The body of a request. It has no members but the known ones: a misspelled one would be about something else without a word.
 protocol RequestBody: Decodable {
@@ -30,8 +32,39 @@ struct Checked<Body: RequestBody>: Decodable {
 }
 
 extension Request {
-    func body<Body: RequestBody>(as body: Body.Type, _ context: some RequestContext) async throws -> Body {
-        let data = Data(Array(buffer: try await self.body.collect(upTo: context.maxUploadSize)))
+    /// No provider sends as much, and no proof of a purchase is as long.
+    private static let maximumBodyBytes = 1 << 20
+
+    /// Reads the body to its end.
+    ///
+    /// - Throws: `HTTPError`: 413 for a body that is longer, 408 for one that does not come in time, 400 for one that breaks off.
+    func wholeBody(within timeout: Duration = .seconds(15)) async throws(HTTPError) -> [UInt8] {
+        let deadline = ContinuousClock.now + timeout
+        do {
+            return try await cancelling(after: timeout) {
+                let buffer = try await self.body.collect(upTo: Self.maximumBodyBytes)
+                try Task.checkCancellation()
+                return Array(buffer: buffer)
+            }
+        } catch {
+            // The rest of the body is not worth reading, and the next request would begin behind it.
+            let headers: HTTPFields = [.connection: "close"]
+            if error is NIOTooManyBytesError {
+                throw HTTPError(
+                    .contentTooLarge,
+                    headers: headers,
+                    message: "the body is longer than \(Self.maximumBodyBytes) bytes"
+                )
+            }
+            guard ContinuousClock.now < deadline else {
+                throw HTTPError(.requestTimeout, headers: headers, message: "the body did not come in time")
+            }
+            throw HTTPError(.badRequest, headers: headers, message: "the body broke off")
+        }
+    }
+
+    func body<Body: RequestBody>(as body: Body.Type) async throws -> Body {
+        let data = Data(try await wholeBody())
         do {
             return try JSONDecoder().decode(Checked<Body>.self, from: data).body
         } catch let error as DecodingError {

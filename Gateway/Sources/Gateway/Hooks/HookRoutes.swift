@@ -10,7 +10,6 @@ import Synchronization
 struct HookRoutes: Sendable {
     /// How many requests may be under way at once. A further one is answered with 503, and its provider repeats it.
     var maximumRequests = 256
-    private static let maximumBodyBytes = 1 << 20
 
     let intake: Intake
     let adapters: [String: any ProviderAdapter]
@@ -42,21 +41,19 @@ struct HookRoutes: Sendable {
                 metrics.refused("", because: "unknown_source")
                 throw HTTPError(.notFound, message: "no source has this name")
             }
+            let body: [UInt8]
+            do throws(HTTPError) {
+                body = try await request.wholeBody()
+            } catch {
+                metrics.refused(source, because: "body")
+                throw error
+            }
+            // Not before the body is there: anyone can begin a request and send nothing more.
             guard underWay.enter(limit: maximumRequests) else {
                 metrics.refused(source, because: "busy")
                 throw HTTPError(.serviceUnavailable, headers: Self.later, message: "busy")
             }
             defer { underWay.leave() }
-            let body: [UInt8]
-            do {
-                body = Array(buffer: try await request.body.collect(upTo: Self.maximumBodyBytes))
-            } catch {
-                metrics.refused(source, because: "body")
-                throw HTTPError(
-                    .contentTooLarge,
-                    message: "the body is longer than \(Self.maximumBodyBytes) bytes, or broke off"
-                )
-            }
             let headers = Delivery.Headers(request.headers.map { ($0.name.rawName, $0.value) })
             let delivery = Delivery(headers: headers, body: body, receivedAt: now())
             let answer = await intake.take(delivery, adapter, as: source)

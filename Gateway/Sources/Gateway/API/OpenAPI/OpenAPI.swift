@@ -45,7 +45,8 @@ enum OpenAPI {
         if let security = operation["security"] as? [Any], security.isEmpty { return operation }
         var operation = operation
         var responses = operation["responses"] as? Object ?? [:]
-        let common = [("400", "bad_request"), ("401", "unauthorized"), ("403", "forbidden"), ("5XX", "failed")]
+        var common = [("400", "bad_request"), ("401", "unauthorized"), ("403", "forbidden"), ("5XX", "failed")]
+        if operation["requestBody"] != nil { common += [("408", "late"), ("413", "too_long")] }
         for (status, name) in common where responses[status] == nil {
             responses[status] = ["$ref": "#/components/responses/\(name)"]
         }

@@ -1,0 +1,46 @@
+import Foundation
+@testable import Gateway
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Testing
+
+@Suite("The body of a request") struct BodyTests {
+    private func request(_ pieces: AsyncStream<ByteBuffer>) -> Request {
+        let head = HTTPRequest(method: .post, scheme: "http", authority: "localhost", path: "/hooks/shop")
+        return Request(head: head, body: Hummingbird.RequestBody(asyncSequence: pieces))
+    }
+
+    @Test("that does not come to its end is given up, and one that is too long at once")
+    func limits() async throws {
+        let (pieces, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+        continuation.yield(ByteBuffer(string: "{"))
+        let slow = request(pieces)
+        var error = await #expect(throws: HTTPError.self) { try await slow.wholeBody(within: .milliseconds(50)) }
+        #expect(error?.status == .requestTimeout)
+        continuation.yield(ByteBuffer(repeating: 0x20, count: 1 << 20))
+        continuation.yield(ByteBuffer(repeating: 0x20, count: 1 << 20))
+        let (many, end) = AsyncStream.makeStream(of: ByteBuffer.self)
+        for _ in 0..<3 { end.yield(ByteBuffer(repeating: 0x20, count: 1 << 19)) }
+        let long = request(many)
+        error = await #expect(throws: HTTPError.self) { try await long.wholeBody(within: .seconds(60)) }
+        #expect(error?.status == .contentTooLarge)
+        end.finish()
+    }
+
+    @Test("takes no slot of a delivery while it is being sent")
+    func slots() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway()
+        let responder = gateway.router.buildResponder()
+        try await RouterClient.with(gateway.router) { client in
+            let holders = (0..<300).map { _ in
+                let slow = request(AsyncStream { _ in })
+                return Task { _ = try? await responder.respond(to: slow, context: RouterClient.context()) }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(try await client.deliver(try bench.purchase()).status == .ok)
+            for holder in holders { holder.cancel() }
+        }
+    }
+}
