@@ -67,7 +67,8 @@ public struct HTTPSURL: Sendable, Hashable {
         case certificateStatus
     }
 
-    /// True if it is an emulator on this host, spoken to without TLS. Only ``emulator(host:port:path:)`` makes such a URL.
+    /// True if it is an emulator on this host, spoken to without TLS. Only ``emulator(host:port:path:)`` and
+    /// ``emulator(_:)`` make such a URL.
     public var isEmulator: Bool { plainPurpose == .emulator }
 
     /// Builds a URL.
@@ -90,8 +91,8 @@ public struct HTTPSURL: Sendable, Hashable {
 
     /// An exception from https: an emulator of a service, on the loopback interface of this host, for tests.
     ///
-    /// Apart from the address at which a certificate's authority says if it was revoked, nothing else makes a URL without
-    /// TLS; no configuration file can.
+    /// Apart from the address at which a certificate's authority says if it was revoked, nothing but this and ``emulator(_:)``
+    /// makes a URL without TLS.
     ///
     /// - Throws: `invalidRequest` for a host other than `localhost` or one of 127.0.0.0/8, and as
     ///   ``init(host:port:path:query:)``.
@@ -101,26 +102,43 @@ public struct HTTPSURL: Sendable, Hashable {
         path: [PathSegment] = []
     ) throws(HTTPTransportError) -> HTTPSURL {
         let url = try HTTPSURL(host: host, port: port, path: path)
-        let isAddress = url.host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
-        guard url.host == "localhost" || isAddress && url.host.hasPrefix("127.") else {
+        try checkLoopback(url.host)
+        return HTTPSURL(host: url.host, port: port, encodedPath: url.path, encodedQuery: nil, plainPurpose: .emulator)
+    }
+
+    /// The same exception from https, for a URL from a configuration, which is taken as ``init(_:)`` takes one.
+    ///
+    /// - Throws: `invalidRequest` for a scheme other than http, a host other than `localhost` or one of 127.0.0.0/8, and as
+    ///   ``init(_:)``.
+    public static func emulator(_ string: String) throws(HTTPTransportError) -> HTTPSURL {
+        let url = try HTTPSURL(string, plainPurpose: .emulator)
+        try checkLoopback(url.host)
+        return url
+    }
+
+    private static func checkLoopback(_ host: String) throws(HTTPTransportError) {
+        let isAddress = host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
+        guard host == "localhost" || isAddress && host.hasPrefix("127.") else {
             throw HTTPTransportError(.invalidRequest, "emulator's host must be localhost or a loopback address")
         }
-        return HTTPSURL(host: url.host, port: port, encodedPath: url.path, encodedQuery: nil, plainPurpose: .emulator)
     }
 
     /// Takes a URL from a configuration as it is, apart from the case of scheme and host.
     ///
     /// - Throws: `invalidRequest` for a scheme other than https, credentials, a fragment, an empty, `.` or `..`
     ///   segment (encoded or not), or a character that has to be encoded.
-    public init(_ string: String) throws(HTTPTransportError) {
+    public init(_ string: String) throws(HTTPTransportError) { try self.init(string, plainPurpose: nil) }
+
+    private init(_ string: String, plainPurpose: PlainPurpose?) throws(HTTPTransportError) {
+        let scheme = plainPurpose == nil ? "https://" : "http://"
         let octets = Array(string.utf8)
         guard octets.count <= Self.maximumLength else {
             throw HTTPTransportError(.invalidRequest, "URL has \(octets.count) bytes, at most \(Self.maximumLength)")
         }
-        guard string.prefix(8).lowercased() == "https://" else {
-            throw HTTPTransportError(.invalidRequest, "URL must begin with https://")
+        guard string.prefix(scheme.count).lowercased() == scheme else {
+            throw HTTPTransportError(.invalidRequest, "URL must begin with \(scheme)")
         }
-        let rest = octets.dropFirst(8)
+        let rest = octets.dropFirst(scheme.utf8.count)
         let authorityEnd = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
         let authority = rest[..<authorityEnd]
         let pathEnd = rest[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
@@ -131,7 +149,8 @@ public struct HTTPSURL: Sendable, Hashable {
                 let number = Int(digits)
             else { throw HTTPTransportError(.invalidRequest, "URL's port must be a number") }
             host = try Self.checked(host: String(decoding: authority[..<colon], as: UTF8.self))
-            port = try Self.checked(port: number)
+            let other = try Self.checked(port: number)
+            port = plainPurpose == nil ? other : number
         } else {
             host = try Self.checked(host: String(decoding: authority, as: UTF8.self))
             port = nil
@@ -156,7 +175,7 @@ public struct HTTPSURL: Sendable, Hashable {
         let query = rest[pathEnd...].dropFirst()
         try Self.check(query, allowing: "/:@!$&'()*+,;=?", name: "query")
         self.query = query.isEmpty ? nil : String(decoding: query, as: UTF8.self)
-        plainPurpose = nil
+        self.plainPurpose = plainPurpose
     }
 
     /// The same URL with more segments at the end of its path and more items at the end of its query.

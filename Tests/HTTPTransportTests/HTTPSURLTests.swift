@@ -87,6 +87,28 @@ import Testing
         #expect(try HTTPSURL(text).absoluteString == url)
     }
 
+    @Test(
+        arguments: [
+            ("HTTP://LocalHost:8080/news/?key=abc", "http://localhost:8080/news/?key=abc"),
+            ("http://127.0.0.1", "http://127.0.0.1/"), ("http://127.0.0.1:443/a%2Fb", "http://127.0.0.1:443/a%2Fb"),
+        ]
+    )
+    func textOfAnEmulatorIsKept(text: String, url: String) throws {
+        #expect(try HTTPSURL.emulator(text).absoluteString == url)
+    }
+
+    @Test(
+        arguments: [
+            "https://localhost/", "http://example.com/", "http://127.1/", "http://u:p@localhost/",
+            "http://localhost/#f",
+            "http://localhost//a", "http://localhost:0/", "http://localhost.example.com/", "http://localhost/%zz",
+        ]
+    )
+    func textOfNoEmulatorIsRefused(text: String) {
+        let error = #expect(throws: HTTPTransportError.self) { try HTTPSURL.emulator(text) }
+        #expect(error?.code == .invalidRequest)
+    }
+
     @Test func appends() throws {
         let base = try HTTPSURL("https://example.com/v1/?a=b")
         let url = try base.appending(path: ["x/y"], query: [.init("c", "d e")])

@@ -176,13 +176,10 @@ public struct GatewayConfiguration: Sendable {
     /// An https address; one without TLS only on the loopback interface, for a receiver on the same machine.
     private static func address(_ text: String, _ setting: String) throws -> HTTPSURL {
         do {
-            guard text.hasPrefix("http://"), let parts = URLComponents(string: text), let host = parts.host else {
-                return try HTTPSURL(text)
-            }
-            let path = parts.path.split(separator: "/").map { HTTPSURL.PathSegment(String($0)) }
-            return try HTTPSURL.emulator(host: host, port: parts.port ?? 80, path: path)
+            return text.prefix(7).lowercased() == "http://" ? try .emulator(text) : try HTTPSURL(text)
         } catch {
-            throw SettingError(setting, "must be https, or http on the loopback interface")
+            // The message names a rule, and no part of the address but the host.
+            throw SettingError(setting, "must be https, or http on the loopback interface: \(error.message)")
         }
     }
 
