@@ -251,6 +251,9 @@ final class Transfer {
 
     /// Wakes the waiting task with an error. Call it once, after the transfer has left the multi handle.
     func finish(failing error: HTTPTransportError) {
+        var error = error
+        // libcurl refuses a length in the middle of the header, and has the status by then.
+        if let status = easy.information(CURLINFO_RESPONSE_CODE), (200...999).contains(status) { error.status = status }
         continuation.resume(returning: .failure(error))
     }
 

@@ -49,6 +49,8 @@ public struct HTTPTransportError: Error, Sendable {
     public var message: String
     /// The number that the transport's own library gave, for looking up.
     public var libraryCode: Int?
+    /// The status of the answer, if it had come before the request failed, as it has for an answer that is too large.
+    public var status: Int?
 
     /// Makes an error. The message must be fit for a log.
     public init(_ code: Code, _ message: String, libraryCode: Int? = nil) {

@@ -122,10 +122,12 @@ public final class StubTransport: HTTPTransportProtocol {
         }
         let response = try await handler(request)
         guard response.body.count <= request.maximumResponseBytes else {
-            throw HTTPTransportError(
+            var error = HTTPTransportError(
                 .responseTooLarge,
                 "\(request.url): more than \(request.maximumResponseBytes) bytes"
             )
+            error.status = response.status
+            throw error
         }
         return response
     }

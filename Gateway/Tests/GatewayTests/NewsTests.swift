@@ -70,4 +70,45 @@ import Hummingbird
         #expect(event["type"] as? String == "lifecycle.started")
         #expect(event["id"] as? String == requests[0].headers["webhook-id"])
     }
+
+    private func gateway(_ bench: Bench, purchases: Int) async throws -> Gateway {
+        let gateway = try await bench.gateway([
+            "news.url": "https://backend.example.com/news", "news.secret": .init(.string(Self.secret), isSecret: true),
+        ])
+        try await RouterClient.with(gateway.router) { client in
+            for number in 1...purchases { try await client.deliver(try bench.purchase(number: number)) }
+        }
+        return gateway
+    }
+
+    @Test(
+        "is taken if the status says so, however long the answer is",
+        arguments: [(200, true), (204, true), (500, false)]
+    )
+    func longAnswer(status: Int, isTaken: Bool) async throws {
+        let bench = try Bench()
+        let gateway = try await gateway(bench, purchases: 1)
+        let transport = StubTransport()
+        transport.on(.any, respond: .init(status: status, body: Array(repeating: 0x61, count: 70_000)))
+        #expect(try await gateway.newsWorker(transport: transport).round() == 1)
+        let journal = Journal(try await bench.storage(), now: { Bench.now })
+        #expect(try await journal.outbox.waiting().isEmpty == isTaken)
+    }
+
+    @Test("that is under way when the process stops has not failed, and the rest was not tried")
+    func stopping() async throws {
+        let bench = try Bench()
+        let gateway = try await gateway(bench, purchases: 3)
+        let transport = StubTransport()
+        transport.on(hang: .any)
+        let worker = try gateway.newsWorker(transport: transport)
+        let round = Task { try await worker.round() }
+        while transport.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        round.cancel()
+        await #expect(throws: CancellationError.self) { try await round.value }
+        let journal = Journal(try await bench.storage(), now: { Bench.now })
+        let waiting = try await journal.outbox.waiting()
+        #expect(waiting.map(\.attempts).sorted() == [0, 0, 1])
+        #expect(waiting.allSatisfy { $0.failure == nil })
+    }
 }

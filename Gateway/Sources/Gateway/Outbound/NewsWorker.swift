@@ -22,13 +22,17 @@ struct NewsWorker: Service {
         await repeatUntilShutdown(logger: logger, "news") { try await self.round() }
     }
 
-    /// Posts what is due.
+    /// Posts what is due. Each item is leased when its turn comes: a lease outlasts one slow post and no more, and a process that
+    /// stops leaves no other item behind as tried.
     ///
     /// - Returns: how many items were tried.
     func round() async throws -> Int {
-        let items = try await journal.outbox.next(16, lease: .seconds(120))
-        for item in items { try await post(item) }
-        return items.count
+        var count = 0
+        while count < 16, let item = try await journal.outbox.next(lease: .seconds(60)).first {
+            try await post(item)
+            count += 1
+        }
+        return count
     }
 
     private func post(_ item: JournalQueue<AppliedEvent>.Item) async throws {
@@ -47,18 +51,22 @@ struct NewsWorker: Service {
         if let trace = item.trace { try request.setHeader(TraceParent.header, to: "\(trace.child())") }
         // The receiver acts once for each id, so a repetition is harmless.
         request.isIdempotent = true
+        let status: Int?
         let reason: String
         do throws(HTTPTransportError) {
-            let response = try await transport.send(request)
-            guard !response.isSuccess else {
-                metrics.posted(item.value.event, since: item.value.event.receivedAt, at: now())
-                // If this fails, the news is posted once more, with the same id.
-                _ = try? await journal.outbox.done(item)
-                return
-            }
-            reason = "status \(response.status)"
+            let answered = try await transport.send(request).status
+            (status, reason) = (answered, "status \(answered)")
         } catch {
-            reason = "\(error.code)"
+            // The process stops. The next one posts it after the lease.
+            guard error.code != .canceled else { throw CancellationError() }
+            // The status decides, whatever became of the body, which is of no interest.
+            (status, reason) = (error.status, "\(error.code)")
+        }
+        if let status, (200..<300).contains(status) {
+            metrics.posted(item.value.event, since: item.value.event.receivedAt, at: now())
+            // If this fails, the news is posted once more, with the same id.
+            _ = try? await journal.outbox.done(item)
+            return
         }
         metrics.postFailed()
         logger.warning(
