@@ -46,12 +46,7 @@ public final class PostgresJournalStorage: JournalStorage {
     ///     tables. Where they are present, that right is not needed.
     /// - Throws: `JournalError`: the server cannot be reached or refuses, or the tables are of a later version.
     public init(_ configuration: Configuration, migrates: Bool = true) async throws(JournalError) {
-        guard configuration.maximumConnections > 0 else {
-            throw JournalError(.configuration, "maximumConnections must be positive")
-        }
-        guard ["postgres://", "postgresql://"].contains(where: configuration.url.text.hasPrefix) else {
-            throw JournalError(.configuration, "the URL must begin with postgresql://")
-        }
+        try configuration.validate()
         pool = Pool(configuration)
         do {
             try await pool.with { connection in
@@ -67,6 +62,7 @@ public final class PostgresJournalStorage: JournalStorage {
     /// - Returns: the version that was there; 0 if there was none.
     /// - Throws: `JournalError`.
     public static func migrate(_ configuration: Configuration) async throws(JournalError) -> Int64 {
+        try configuration.validate()
         do {
             return try await Connection(configuration).migrate()
         } catch {

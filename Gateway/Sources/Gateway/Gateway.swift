@@ -47,9 +47,9 @@ public struct Gateway: Sendable {
         switch configuration.database {
         case .sqlite(let path):
             journal = Journal(try await SQLiteJournalStorage(path: path), options: options, observer: metrics, now: now)
-        case .postgres(let url):
+        case .postgres(let settings):
             journal = Journal(
-                try await PostgresJournalStorage(.init(url: url)),
+                try await PostgresJournalStorage(settings),
                 options: options,
                 observer: metrics,
                 now: now

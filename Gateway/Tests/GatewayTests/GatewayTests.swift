@@ -150,6 +150,42 @@ import Testing
             ),
             Mistake(testDescription: "database", changes: ["database.url": "mysql://x"], setting: "database.url"),
             Mistake(
+                testDescription: "a password with a percent sign",
+                changes: ["database.url": "postgres://u:s3cr%et-pw@h/x"],
+                setting: "database.url"
+            ),
+            Mistake(
+                testDescription: "a password with a slash",
+                changes: ["database.url": "postgres://u:s3cr/etpw@h/x"],
+                setting: "database.url"
+            ),
+            Mistake(
+                testDescription: "a password of digits with a slash",
+                changes: ["database.url": "postgres://u:1234/s3cr@h/x"],
+                setting: "database.url"
+            ),
+            Mistake(
+                testDescription: "a password with an at sign",
+                changes: ["database.url": "postgresql://u:s3cr@etpw@h/x"],
+                setting: "database.url"
+            ),
+            Mistake(
+                testDescription: "news with credentials",
+                changes: [
+                    "news.url": "http://user:s3cr@127.0.0.1/news",
+                    "news.secret": .init(.string(NewsTests.secret), isSecret: true),
+                ],
+                setting: "news.url"
+            ),
+            Mistake(
+                testDescription: "news with a fragment",
+                changes: [
+                    "news.url": "http://127.0.0.1/news#top",
+                    "news.secret": .init(.string(NewsTests.secret), isSecret: true),
+                ],
+                setting: "news.url"
+            ),
+            Mistake(
                 testDescription: "news without secret",
                 changes: ["news.url": "https://example.com/news"],
                 setting: "news.secret"
@@ -168,6 +204,35 @@ import Testing
         let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(mistake.changes)) }
         #expect(error?.setting == mistake.setting)
         #expect(error?.message.contains("short") != true || mistake.testDescription != "short token")
+        #expect(["s3cr", "etpw", "et-pw", "1234"].allSatisfy { error?.message.contains($0) == false })
+    }
+
+    @Test(
+        "takes addresses of PostgreSQL as libpq does",
+        arguments: [
+            "postgres://u:p%40%2F%25@h/x", "postgresql://u:p@h:5433/x?sslmode=require",
+            "postgres:///x?host=/tmp&user=u@v",
+            "postgresql://u@h1:1,h2:2/x", "postgresql://h1,h2:2", "postgresql://", "postgresql://u:p#q?r@[::1]:5432/x",
+        ]
+    )
+    func postgres(url: String) throws {
+        let settings = try Bench().settings(["database.url": .init(.string(url), isSecret: true)])
+        #expect(throws: Never.self) { try GatewayConfiguration(settings) }
+    }
+
+    @Test(
+        "posts news to the address as it is set",
+        arguments: [
+            "https://example.com/news/?key=abc", "http://127.0.0.1:21090/news/?key=abc", "http://localhost/a%2Fb?x=1&y",
+            "http://127.0.0.1:443/",
+        ]
+    )
+    func address(url: String) throws {
+        let settings = try Bench().settings([
+            "news.url": .init(.string(url), isSecret: false),
+            "news.secret": .init(.string(NewsTests.secret), isSecret: true),
+        ])
+        #expect(try GatewayConfiguration(settings).destination?.url.absoluteString == url)
     }
 
     @Test(

@@ -53,7 +53,11 @@ struct DatabaseOptions: ParsableArguments {
             guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
                 throw ValidationError("the database must be sqlite:FILE or postgresql://…")
             }
-            return .postgres(PostgresJournalStorage.Configuration(url: SecretBytes(text)))
+            let configuration = PostgresJournalStorage.Configuration(url: SecretBytes(text))
+            do throws(JournalError) { try configuration.validate() } catch {
+                throw ValidationError("the database: \(error.message)")
+            }
+            return .postgres(configuration)
         }
     }
 

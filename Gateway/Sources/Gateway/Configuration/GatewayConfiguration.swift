@@ -2,7 +2,9 @@ public import Configuration
 import Foundation
 import GooglePubSub
 import HTTPTransport
+import LifecycleJournal
 import Normalizer
+import PostgresJournal
 
 /// A setting that is missing or cannot work. The gateway does not start with one.
 public struct SettingError: Error, CustomStringConvertible {
@@ -33,7 +35,7 @@ public struct GatewayConfiguration: Sendable {
         /// A file of SQLite.
         case sqlite(path: String)
         /// A server of PostgreSQL.
-        case postgres(url: SecretBytes)
+        case postgres(PostgresJournalStorage.Configuration)
     }
 
     var host: String
@@ -129,7 +131,11 @@ public struct GatewayConfiguration: Sendable {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") else {
             throw SettingError("database.url", "must begin with sqlite: or postgres://")
         }
-        return .postgres(url: SecretBytes(url))
+        let configuration = PostgresJournalStorage.Configuration(url: SecretBytes(url))
+        do throws(JournalError) { try configuration.validate() } catch {
+            throw SettingError("database.url", error.message)
+        }
+        return .postgres(configuration)
     }
 
     private static func destination(

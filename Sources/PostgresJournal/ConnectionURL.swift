@@ -1,0 +1,56 @@
+import CLifecyclePostgres
+public import LifecycleJournal
+
+extension PostgresJournalStorage.Configuration {
+    /// Checks the settings without connecting. ``PostgresJournalStorage/init(_:migrates:)`` does the same.
+    ///
+    /// - Throws: `JournalError` with `configuration`. It shows nothing of the URL: of a wrong one, any part may be the password.
+    public func validate() throws(JournalError) {
+        guard maximumConnections > 0 else {
+            throw JournalError(.configuration, "maximumConnections must be positive")
+        }
+        guard ["postgres://", "postgresql://"].contains(where: url.text.hasPrefix) else {
+            throw JournalError(.configuration, "the URL must begin with postgresql://")
+        }
+        guard !url.text.utf8.contains(0), !trustRoots.utf8.contains(0) else {
+            throw JournalError(.configuration, "a setting must not contain NUL")
+        }
+        guard url.canBeRead else {
+            throw JournalError(
+                .configuration,
+                "the URL cannot be read; encode reserved characters of the user and the password, such as %40 for @, %2F for / and %25 for %"
+            )
+        }
+    }
+}
+
+extension PostgresJournalStorage.Configuration.Address {
+    /// True if libpq can read it, and no plain `@` or `/` of a password has become part of the host, the port or the database.
+    /// libpq's errors name these.
+    fileprivate var canBeRead: Bool {
+        let (at, slash) = (UInt8(ascii: "@"), UInt8(ascii: "/"))
+        let rest = text.utf8.drop { $0 != slash }.dropFirst(2)
+        let end = rest.firstIndex { $0 == at || $0 == slash } ?? rest.endIndex
+        let place = rest[end...].first == at ? rest[end...].dropFirst() : rest
+        guard !place.prefix(while: { $0 != UInt8(ascii: "?") }).contains(at) else { return false }
+        guard let ports = unsafe Self.port(of: text) else { return false }
+        return ports.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { port in
+            port.isEmpty || (port.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt16(port) ?? 0 > 0)
+        }
+    }
+
+    /// The port as libpq reads it, which has several for several hosts; nil if it cannot read the URL.
+    @unsafe private static func port(of text: String) -> String? {
+        // The list and its texts are libpq's, and valid until they are freed here. An entry without a keyword ends it.
+        guard let options = unsafe PQconninfoParse(text, nil) else { return nil }
+        defer { unsafe PQconninfoFree(options) }
+        var option = unsafe options
+        while let keyword = unsafe option.pointee.keyword {
+            if unsafe String(cString: keyword) == "port" {
+                return unsafe option.pointee.val.map { unsafe String(cString: $0) } ?? ""
+            }
+            unsafe option += 1
+        }
+        return ""
+    }
+}
