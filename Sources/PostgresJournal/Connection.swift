@@ -72,6 +72,8 @@ actor Connection {
             } catch {
                 // The server may have closed it in the meantime; nothing was begun then.
                 self.session = nil
+                let reason = (error as? JournalError)?.underlying
+                if reason is Session.Silence || reason is CancellationError { throw error }
             }
         }
         let session = try Session(configuration)

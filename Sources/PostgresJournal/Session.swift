@@ -57,9 +57,6 @@ import Darwin
             ("client_encoding", "UTF8"),
             ("fallback_application_name", "lifecycle"),
         ]
-        guard !settings.contains(where: { $0.value.utf8.contains(0) }) else {
-            throw JournalError(.configuration, "a setting must not contain NUL")
-        }
         let names = CStrings(settings.map(\.name))
         let values = CStrings(settings.map(\.value))
         // libpq copies the texts during the call.
@@ -86,7 +83,7 @@ import Darwin
         }
     }
 
-    /// libpq's own words name host, user and database, and never the password.
+    /// libpq's own words name host, user and database, and never the password: the URL was checked before.
     private func refused() -> JournalError {
         let message = unsafe PQerrorMessage(handle).map { unsafe String(cString: $0) } ?? ""
         let words = message.split(separator: "\n").joined(separator: " ")
@@ -126,7 +123,8 @@ import Darwin
     }
 
     private func run(_ statement: String, _ values: [SQLJournalValue]) throws -> QueryResult {
-        let deadline = ContinuousClock.now + statementTimeout * 2
+        // Somewhat later than the server itself gives up.
+        let deadline = ContinuousClock.now + statementTimeout * 1.2
         let name: String
         if let known = prepared[statement] {
             name = known
@@ -163,6 +161,9 @@ import Darwin
         return last
     }
 
+    /// The server did not answer in time.
+    struct Silence: Error {}
+
     private func lost() -> JournalError { JournalError(.unavailable, "the connection to PostgreSQL was lost") }
 
     /// Waits on the connection's socket, a moment at a time, so that a cancelled task does not wait to the end.
@@ -175,25 +176,14 @@ import Darwin
             let count = unsafe poll(&entry, 1, 50)
             if count > 0 { return }
             guard count == 0 || errno == EINTR else { throw lost() }
+            // The session is given up then, and the server ends the statement by itself: asking it to would mean to wait for it.
             if Task.isCancelled {
-                cancelStatement()
                 throw JournalError(.unavailable, "the task was cancelled", underlying: CancellationError())
             }
             guard ContinuousClock.now < deadline else {
-                throw JournalError(.unavailable, "PostgreSQL did not answer in time")
+                throw JournalError(.unavailable, "PostgreSQL did not answer in time", underlying: Silence())
             }
         }
-    }
-
-    /// Asks the server to give a statement up. The connection is not used any more, whatever comes of it.
-    private func cancelStatement() {
-        guard let cancel = unsafe PQgetCancel(handle) else { return }
-        var message = [CChar](repeating: 0, count: 256)
-        // libpq writes no more octets than the given size. A failure has no consequence here.
-        _ = unsafe message.withUnsafeMutableBufferPointer {
-            unsafe PQcancel(cancel, $0.baseAddress, Int32($0.count))
-        }
-        unsafe PQfreeCancel(cancel)
     }
 }
 

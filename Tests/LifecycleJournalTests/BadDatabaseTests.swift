@@ -104,6 +104,8 @@ struct BadDatabaseTests {
             #expect(await code(server.address("missing")) == .configuration)
             #expect(await code(server.address("postgres", user: "nobody")) == .configuration)
             #expect(await code("mysql://localhost/x") == .configuration)
+            #expect(await code("postgresql://u:s3cr%et@127.0.0.1:1/x") == .configuration)
+            #expect(await code("postgresql://u:s3cr/et@127.0.0.1:1/x") == .configuration)
             #expect(await code("postgresql://127.0.0.1:1/x") { $0.connectTimeout = .seconds(2) } == .unavailable)
             #expect(await code(try await server.database(encoding: "LATIN1")) == .configuration)
             let url = try await server.database()
@@ -183,6 +185,20 @@ struct BadDatabaseTests {
         }
 
         enum Trouble: CaseIterable { case crash, silence, protection }
+
+        @Test("A task that is cancelled ends at once while the server hangs")
+        func cancelled() async throws {
+            let server = try await PostgresServer()
+            let storage = try await PostgresJournalStorage(.init(url: SecretBytes(try await server.database())))
+            try await server.signal("STOP")
+            let read = Task { try await storage.read { try await $0.record("a", in: .state) } }
+            try await Task.sleep(for: .milliseconds(200))
+            let start = ContinuousClock.now
+            read.cancel()
+            await #expect(throws: (any Error).self) { try await read.value }
+            #expect(ContinuousClock.now - start < .seconds(8))
+            try await server.signal("CONT")
+        }
 
         @Test("A connection that is busy for too long, and a task that is cancelled, end in time")
         func patience() async throws {

@@ -223,8 +223,8 @@ public struct Gateway: Sendable {
         )
     }
 
-    /// Serves until the process is asked to stop by SIGTERM or SIGINT. Requests and work that are under way then have ten
-    /// seconds to end. Another process, or the next start, takes up unfinished work.
+    /// Serves until the process is asked to stop by SIGTERM or SIGINT. Requests and work that are under way then have eight
+    /// seconds to end, and are cancelled. Another process, or the next start, takes up unfinished work.
     ///
     /// - Throws: what a service throws, such as an address that is in use.
     public func run() async throws {
@@ -247,7 +247,9 @@ public struct Gateway: Sendable {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
-        group.maximumGracefulShutdownDuration = .seconds(10)
+        group.maximumGracefulShutdownDuration = .seconds(8)
+        // A process that hangs even so ends with a crash.
+        group.maximumCancellationDuration = .seconds(2)
         do {
             try await ServiceGroup(configuration: group).run()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {

@@ -56,7 +56,10 @@ struct HookRoutes: Sendable {
             defer { underWay.leave() }
             let headers = Delivery.Headers(request.headers.map { ($0.name.rawName, $0.value) })
             let delivery = Delivery(headers: headers, body: body, receivedAt: now())
-            let answer = await intake.take(delivery, adapter, as: source)
+            // A provider has given up by then, as a rule, and repeats the delivery.
+            let answer = try await cancelling(after: .seconds(20)) {
+                await intake.take(delivery, adapter, as: source)
+            }
             if answer.decision != .accept {
                 var metadata: Logger.Metadata = [
                     "source": "\(source)", "decision": "\(answer.decision)", "code": "\(answer.loggedCode)",

@@ -21,7 +21,7 @@ struct OperationRoutes: Sendable {
         // Says that the database answers.
         router.get("ready") { _, context in
             do {
-                _ = try await journal.due(at: now(), limit: 1)
+                _ = try await cancelling(after: .seconds(5)) { try await journal.due(at: now(), limit: 1) }
                 return Self.text(.ok, "ready\n")
             } catch {
                 context.logger.error("not ready", metadata: ["error": "\(error)"])

@@ -101,7 +101,7 @@ struct RoundLease: Sendable {
 
     /// Gives the mark back, also when the process is about to stop. Where that fails, it ends by itself.
     private func release(_ last: Last) async {
-        await Task { _ = try? await change(last, holdsFor: 0) }.value
+        await Task { _ = try? await cancelling(after: .seconds(5)) { try await change(last, holdsFor: 0) } }.value
     }
 
     /// Writes a mark that is still this process's.
