@@ -119,7 +119,7 @@ struct FailedChargeTests {
                 environment: .production,
                 id: names[0]
             )
-            func event(_ type: String, at: Int64, _ start: Int64, to end: Int64, _ grace: Int64? = nil)
+            func event(_ type: String, at: Int64, _ start: Int64, to end: Int64, grace: Int64? = nil)
                 -> TrapTests.Event
             {
                 traps.event(type, at: at, Period(start, to: end, names[start == t0 ? 0 : 1])).with([
@@ -129,8 +129,8 @@ struct FailedChargeTests {
                 ])
             }
             let bought = event("INITIAL_PURCHASE", at: t0 + 5000, t0, to: t1).priced("9.99")
-            let issue = event("BILLING_ISSUE", at: t1 + minute, t1, to: end, end)
-            let off = event("CANCELLATION", at: t1 + minute, t1, to: end, names[0] == names[1] ? end : nil)
+            let issue = event("BILLING_ISSUE", at: t1 + minute, t1, to: end, grace: end)
+            let off = event("CANCELLATION", at: t1 + minute, t1, to: end, grace: names[0] == names[1] ? end : nil)
             let charged = event("RENEWAL", at: t1 + 5000, t1, to: t2).priced("9.99")
             #expect(try traps.one(issue).event == .billingIssue(.init(access: .grace(until: date(end)))))
             for events in [[issue, off], [issue], [off]] {

@@ -25,7 +25,7 @@ extension PeriodTimeline {
         }
     }
 
-    // MARK: What is bought once
+    // MARK: One-time purchases
 
     /// Has a purchase pay for the period that later statements give it, such as an extension or the reversal of its refund: they cannot
     /// tell it from a subscription, and state its dates alone.

@@ -50,7 +50,9 @@ extension SubscriptionState {
     /// The payment that a refund names. A relay that does not know what was refunded may name it as that of a period, which begins
     /// at a moment; if something was bought once at that moment, the payment is that purchase's.
     func payment(named name: TransactionID, from start: Int64?) -> TransactionID {
-        guard let start, !purchases.isEmpty, purchases[transaction(named: name)] == nil, !isPaid(name) else { return name }
+        guard let start, !purchases.isEmpty, purchases[transaction(named: name)] == nil, !isPaid(name) else {
+            return name
+        }
         let tolerance = ServicePeriod.startTolerance
         let moment = start.addingClamped(-tolerance)...start.addingClamped(tolerance)
         return purchases.filter { moment.contains($0.value.value.at.millisecondsSince1970) }.keys.min() ?? name
