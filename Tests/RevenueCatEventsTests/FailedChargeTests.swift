@@ -119,19 +119,18 @@ struct FailedChargeTests {
                 environment: .production,
                 id: names[0]
             )
-            func event(_ type: String, at: Int64, _ start: Int64, to end: Int64, grace: Int64? = nil)
-                -> TrapTests.Event
-            {
-                traps.event(type, at: at, Period(start, to: end, names[start == t0 ? 0 : 1])).with([
+            func event(_ type: String, at: Int64, to end: Int64, grace: Int64? = nil) -> TrapTests.Event {
+                let isFirst = type == "INITIAL_PURCHASE"
+                return traps.event(type, at: at, Period(isFirst ? t0 : t1, to: end, names[isFirst ? 0 : 1])).with([
                     "store": .string(store), "original_transaction_id": .string(names[0]),
-                    "renewal_number": type == "INITIAL_PURCHASE" ? 1 : number, "cancel_reason": "BILLING_ERROR",
+                    "renewal_number": isFirst ? 1 : number, "cancel_reason": "BILLING_ERROR",
                     "grace_period_expiration_at_ms": grace.map { .integer($0) },
                 ])
             }
-            let bought = event("INITIAL_PURCHASE", at: t0 + 5000, t0, to: t1).priced("9.99")
-            let issue = event("BILLING_ISSUE", at: t1 + minute, t1, to: end, grace: end)
-            let off = event("CANCELLATION", at: t1 + minute, t1, to: end, grace: names[0] == names[1] ? end : nil)
-            let charged = event("RENEWAL", at: t1 + 5000, t1, to: t2).priced("9.99")
+            let bought = event("INITIAL_PURCHASE", at: t0 + 5000, to: t1).priced("9.99")
+            let issue = event("BILLING_ISSUE", at: t1 + minute, to: end, grace: end)
+            let off = event("CANCELLATION", at: t1 + minute, to: end, grace: names[0] == names[1] ? end : nil)
+            let charged = event("RENEWAL", at: t1 + 5000, to: t2).priced("9.99")
             #expect(try traps.one(issue).event == .billingIssue(.init(access: .grace(until: date(end)))))
             for events in [[issue, off], [issue], [off]] {
                 for order in StoryTests.permutations([bought] + events) {
@@ -141,7 +140,7 @@ struct FailedChargeTests {
                 }
             }
             // Without grace, as if it were the first charge, it denies nothing that was charged.
-            let unpaid = event("BILLING_ISSUE", at: t1 + minute, t1, to: t2)
+            let unpaid = event("BILLING_ISSUE", at: t1 + minute, to: t2)
             for events in [[charged, issue, off], [charged, unpaid]] {
                 for order in StoryTests.permutations([bought] + events) {
                     let ledger = try order.reduce(into: AccountLedger()) { _ = $0.apply(try traps.normalization($1)) }
@@ -149,6 +148,80 @@ struct FailedChargeTests {
                     #expect(traps.isGranted(ledger, at: t2, of: lineage) == false)
                 }
             }
+        }
+    }
+
+    /// A webhook about a failed charge may be the first that names its period: the renewal is not paid for yet, or its webhook is lost.
+    struct FirstNamed: Sendable {
+        var store: String
+        var names: [String]
+        var failedAt: Int64
+        var ends: (named: Int64, grace: Int64)
+        var paid: Period
+
+        static let all =
+            [
+                Self(
+                    store: "STRIPE",
+                    names: ["O1", "O1"],
+                    failedAt: t1 + hour,
+                    ends: (t2, t2),
+                    paid: Period(t1, to: t2, "O1")
+                ),
+                Self(
+                    store: "PLAY_STORE",
+                    names: ["GPA.1", "GPA.1..0"],
+                    failedAt: t1 + minute,
+                    ends: (t1 + 7 * day, t1 + 7 * day),
+                    paid: Period(t1, to: t2, "GPA.1..0")
+                ),
+            ]
+            + ["APP_STORE", "RC_BILLING"].flatMap { store in
+                [t2, t2 + 9 * day].map { named in
+                    Self(
+                        store: store,
+                        names: ["O1", "O2"],
+                        failedAt: t2 + minute,
+                        ends: (named, t2 + 9 * day),
+                        paid: Period(t2, to: t2 + 31 * day, "O3")
+                    )
+                }
+            }
+    }
+
+    @Test("a failed charge is news with the period that it names, and so is the recovery", arguments: FirstNamed.all)
+    func firstNamed(incident: FirstNamed) throws {
+        func event(_ type: String, at: Int64, _ period: Period) -> TrapTests.Event {
+            traps.event(type, at: at, period).with([
+                "store": .string(incident.store), "original_transaction_id": .string(incident.names[0]),
+                "cancel_reason": "BILLING_ERROR",
+            ])
+        }
+        let named = Period(t1, to: incident.ends.named, incident.names[1])
+        let recovered = incident.failedAt + 3 * day
+        let events = try [
+            event("INITIAL_PURCHASE", at: t0 + 5000, Period(t0, to: t1, incident.names[0])).priced("9.99"),
+            event("BILLING_ISSUE", at: incident.failedAt, named).with([
+                "grace_period_expiration_at_ms": .integer(incident.ends.grace)
+            ]),
+            event("CANCELLATION", at: incident.failedAt, named),
+            event("RENEWAL", at: recovered, incident.paid).priced("9.99"),
+        ].map(traps.one)
+        for failed in [[events[1]], [events[1], events[2]], [events[2], events[1]]] {
+            var host = RefundTests.Host([events[0]] + failed + failed, CreditTests.policy)
+            let state = try #require(host.ledger.states.first)
+            #expect(host.acts.map(\.kind) == [events[0].kind] + failed.map(\.kind))
+            #expect(state.snapshot(at: date(recovered - 1)).status == .grace)
+            #expect(state.access(at: date(incident.ends.grace - 1)).isGranted)
+            #expect(state.access(at: date(incident.ends.grace)).isGranted == false)
+            host = RefundTests.Host([events[0]] + failed + [events[3]], CreditTests.policy)
+            guard case .renewed(let renewed)? = host.acts.last?.event else {
+                Issue.record("\(host.acts)")
+                continue
+            }
+            #expect(renewed.cause == .recovery(from: .grace))
+            // Late, it is the past.
+            #expect(RefundTests.Host([events[0], events[3]] + failed, CreditTests.policy).count(.billingIssue) == 0)
         }
     }
 

@@ -74,7 +74,7 @@ extension SubscriptionState {
         }
         questions += unsettledEnd(timeline)
         if let billing = billing(timeline), billing.value.status == .grace,
-            billing.value.graceUntil == nil || billing.value.isGraceInferred, timeline.newest?.cut == nil
+            billing.value.graceUntil == nil || billing.value.isGraceInferred, charged(timeline)?.cut == nil
         {
             questions.append((billing.by.milliseconds.addingClamped(Self.hour), .graceWithoutEnd))
         }
@@ -108,7 +108,7 @@ extension SubscriptionState {
         switch denial.reason {
         case .renewalDue: return [(end.addingClamped(Self.hour), .renewalDue)]
         case .billing:
-            let cut = timeline.newest?.cut
+            let cut = charged(timeline)?.cut
             let isOver = cut.map { !$0.isOfPurchase && $0.reason != .paused } ?? false
             guard !isOver, let billing = billing(timeline), billing.value.status != .settled else { return [] }
             let isTriedAgain = billing.value.status == .suspended

@@ -7,6 +7,13 @@ extension PeriodTimeline {
         apply(register, lineage: lineage)
     }
 
+    /// True if the charge for a period, or for its renewal, may be outstanding: of the newest period, or of one after it that is only
+    /// mentioned, as by a webhook about a failed charge.
+    func mayBeOutstanding(_ index: Int?) -> Bool {
+        guard let index, let newestIndex else { return false }
+        return index == newestIndex || index > newestIndex && !periods[index].isForestalled
+    }
+
     // A later statement, such as the end of the purchase, takes back the rest of a grace, and not the part that has
     // passed. Grace that has run out does not replace grace that continues, of a linked lineage or of a state that was
     // stored without it.
@@ -18,10 +25,14 @@ extension PeriodTimeline {
     // Grace that another period has followed gave access until that period began. A payment within grace is for the period that was due,
     // so the billing date stays. A store may leave out that start.
     mutating func applyPastGraces(_ registers: SubscriptionState.Registers, lineage: SubscriptionID) {
+        let charged = registers.charging.flatMap { subject(of: $0, lineage: lineage) }
         for grace in registers.graces {
-            guard let index = subject(of: grace, lineage: lineage), index != newestIndex,
-                let next = periods[(index + 1)...].firstIndex(where: { $0.isPaidFor && !$0.isForestalled })
-            else { continue }
+            guard let index = subject(of: grace, lineage: lineage) else { continue }
+            guard let next = periods[(index + 1)...].firstIndex(where: { $0.isPaidFor && !$0.isForestalled }) else {
+                // The charge for a later one that is only mentioned has failed since.
+                if let charged, charged > index { note(grace, until: periods[charged].start, at: index) }
+                continue
+            }
             let end = periods[index].end
             if periods[next].entry.isStartInferred, end < periods[next].start,
                 let until = grace.value.graceUntil?.millisecondsSince1970, periods[next].start <= until
@@ -33,7 +44,7 @@ extension PeriodTimeline {
     }
 
     mutating func apply(_ register: Register<Fact.Billing>, until limit: Int64 = .max, lineage: SubscriptionID) {
-        guard let index = subject(of: register, lineage: lineage), index == newestIndex else { return }
+        guard let index = subject(of: register, lineage: lineage), mayBeOutstanding(index) else { return }
         note(register.latest, until: limit, at: index)
     }
 
@@ -41,7 +52,7 @@ extension PeriodTimeline {
         guard let until = assertion.value.graceUntil.map({ min($0.millisecondsSince1970, limit) }),
             until > periods[index].end
         else { return }
-        let isTakenBack = until == limit && index == newestIndex
+        let isTakenBack = until == limit && mayBeOutstanding(index)
         let grace = Grace(
             until: until,
             by: assertion.by,

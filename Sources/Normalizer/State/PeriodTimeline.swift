@@ -188,7 +188,7 @@ struct PeriodTimeline {
         for (lineage, registers) in state.registers.outstanding {
             if let billing = registers.charging { applyGrace(billing, lineage: lineage) }
         }
-        if newestIndex.map({ periods[$0].grace == nil }) ?? false {
+        if newestIndex.map({ periods[$0...].allSatisfy { $0.grace == nil } }) ?? false {
             for (lineage, registers) in state.registers.outstanding where registers.hadGrace {
                 applyLapsedGrace(registers, lineage: lineage)
             }

@@ -231,8 +231,9 @@ struct Refinement {
     ) -> LifecycleEvent.Renewed.BillingTrouble? {
         var isTroubled = before.cut?.reason == .billing
         for (lineage, billing) in prior.failedCharges {
+            // Some stores name the period that was to renew, and some the one that was to be paid.
             guard let subject = prior.timeline.subject(of: billing, lineage: lineage),
-                prior.timeline.periods[subject].start == before.start
+                [before.start, period.period.startMilliseconds].contains(prior.timeline.periods[subject].start)
             else { continue }
             let grace = billing.value.graceUntil
             if billing.value.status == .grace, grace.map({ $0 >= min(event.assertedAt, period.period.start) }) != false

@@ -231,12 +231,14 @@ extension SubscriptionState {
         return intent
     }
 
+    /// The last statement about charging for the newest period, or of a failed charge for one after it.
     func billing(_ timeline: PeriodTimeline) -> Register<Fact.Billing>? {
         func highest(of lineages: some Sequence<LineageRegisters.Element>) -> Register<Fact.Billing>? {
             lineages.compactMap { lineage, registers in
                 guard let billing = registers.charging else { return nil }
                 let subject = timeline.subject(of: billing, lineage: lineage)
-                return subject == timeline.newestIndex ? billing : nil
+                let isFailed = billing.value.status != .settled && timeline.mayBeOutstanding(subject)
+                return isFailed || subject == timeline.newestIndex ? billing : nil
             }
             .highest()
         }
@@ -244,6 +246,15 @@ extension SubscriptionState {
         let known = highest(of: registers.outstanding(and: newest.lineages))
         // A settled charge of another lineage matters only where it settles one that is outstanding.
         return known.map { $0.value.status == .settled } ?? true ? known : highest(of: registers.all)
+    }
+
+    /// The period that ``billing(_:)`` is about.
+    func charged(_ timeline: PeriodTimeline) -> PeriodTimeline.Period? {
+        guard let billing = billing(timeline),
+            let lineage = registers.outstanding.first(where: { $0.registers.charging == billing })?.lineage,
+            let index = timeline.subject(of: billing, lineage: lineage)
+        else { return timeline.newest }
+        return timeline.periods[index]
     }
 
     func pause(_ timeline: PeriodTimeline) -> Register<Fact.PauseState>? {

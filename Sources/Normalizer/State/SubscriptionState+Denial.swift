@@ -111,8 +111,8 @@ extension SubscriptionState {
         if let replacement = period.replacement, replacement.at <= period.accessEnd {
             return Stop(reason: .replaced, by: replacement.by)
         }
-        // The registers are about the newest period. Attempts continue when grace has run out, and not beyond the store's last one.
-        let isNewest = period.start == timeline.newest?.start
+        // Attempts continue when grace has run out, and not beyond the store's last one.
+        let isNewest = period.start == charged(timeline)?.start
         let charge = billing(timeline)
         let triedUntil = isNewest ? charge?.value.triedUntil ?? .min : period.grace?.triedUntil ?? .min
         // One that is dated later than access ended is no reason before its time.

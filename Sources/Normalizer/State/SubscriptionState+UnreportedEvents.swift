@@ -52,9 +52,10 @@ extension SubscriptionState {
         let newest = timeline.newest
         let current = newest.flatMap(\.lineages.inOrder.first) ?? subscription
         var amounts = Amounts(receivedAt: receivedAt)
+        let charged = charged(timeline)
         for (index, period) in timeline.periods.enumerated() where timeline.begins(at: index) {
             let isCharged =
-                index != timeline.newestIndex || situation.billing.map { $0.value.status == .settled } ?? true
+                period.start != charged?.start || situation.billing.map { $0.value.status == .settled } ?? true
             guard moot || timeline.isNewTime(at: index, isCharged: isCharged) else { continue }
             amounts.add(period, isFirst: index == 0, of: period.lineages.inOrder.first ?? current)
         }
@@ -90,7 +91,7 @@ extension SubscriptionState {
         if let next = situation.nextProduct, let product = situation.pendingProduct {
             amounts.add(next.latest, to: product, from: newest?.fact, of: current)
         }
-        if let billing = situation.billing { amounts.add(billing.latest, newest?.fact, of: current) }
+        if let billing = situation.billing { amounts.add(billing.latest, charged(timeline)?.fact, of: current) }
         if let pause = situation.pause { amounts.add(pause.latest, newest?.fact, of: current) }
         if let change = priceChange(timeline) { amounts.add(change.latest, newest?.fact, of: current) }
     }
