@@ -118,11 +118,13 @@ extension SubscriptionState {
     private var withdrawalsInFull: [Withdrawal] {
         let steps = Dictionary(grouping: refundSteps.values, by: \.key.refund)
         let stated = Dictionary(grouping: refunds.values) { transaction(of: $0.value) }
-        return stated.sorted { $0.key < $1.key }.flatMap { name, registers in
+        return stated.sorted { $0.key < $1.key }.flatMap { (name, registers) -> [Withdrawal] in
             let statements = registers.map { register in
                 [register.latest] + (steps[RefundKey(register.value)] ?? []).map(\.statement)
             }
             let moments = Set(statements.joined().map(\.value.at.millisecondsSince1970)).sorted()
+            guard moments.count > 1 else { return [] }
+            let names = names(of: name)
             var found: [Withdrawal] = []
             for (from, until) in zip(moments, moments.dropFirst()) {
                 let then = statements.compactMap { steps in
@@ -131,7 +133,7 @@ extension SubscriptionState {
                     }
                 }
                 let refunds = then.sorted { $0.precedes($1) }.map { Register($0) }
-                guard let sum = sum(of: refunds, named: names(of: name)), sum.standing != nil, sum.value.endsAccess
+                guard let sum = sum(of: refunds, named: names), sum.standing != nil, sum.value.endsAccess
                 else { continue }
                 if let last = found.indices.last, found[last].gap.until == from {
                     found[last].gap.until = until
