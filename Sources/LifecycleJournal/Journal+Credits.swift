@@ -44,7 +44,8 @@ extension Journal {
         }
         return try await write { transaction in
             let mark = Mark(credits: credits, id: id, of: accounts, in: environment)
-            let known = try await transaction.record(mark.key, in: .use)
+            let key = Mark.key(id)
+            let known = try await transaction.record(key, in: .use)
             if known == nil {
                 // Before anything is read: a gift belongs to no purchase whose version two uses would both raise.
                 for owner in Set(accounts.map { JournalKey.text($0) }).sorted() {
@@ -56,11 +57,11 @@ extension Journal {
             let stored = try await Self.uses(of: states, accounts, transaction)
             let statement = CreditStatement(of: states, under: policy, uses: stored, at: time)
             if let known {
-                try mark.check(known, among: stored)
+                try mark.check(known, isMoved: stored.contains { $0.id == id })
                 return statement
             }
             guard let uses = statement.uses(of: credits, id: id) else { return nil }
-            guard try await transaction.insert(mark.record(at: time), into: .use) else { throw Conflict() }
+            guard try await transaction.insert(mark.record(key, at: time), into: .use) else { throw Conflict() }
             for use in uses {
                 let gift = stored.first { $0.gift.map { $0 == use.grant } ?? false }
                 let group =
@@ -92,11 +93,12 @@ extension Journal {
         }
         return try await write { transaction in
             let mark = Mark(credits: 0 - credits, id: id, of: [account], in: nil)
-            if let known = try await transaction.record(mark.key, in: .use) {
-                try mark.check(known)
+            let key = Mark.key(id)
+            if let known = try await transaction.record(key, in: .use) {
+                try mark.check(known, isMoved: false)
                 return false
             }
-            guard try await transaction.insert(mark.record(at: time), into: .use) else { throw Conflict() }
+            guard try await transaction.insert(mark.record(key, at: time), into: .use) else { throw Conflict() }
             let gift = CreditUse(id: id, credits: 0 - credits, at: time)
             try await Self.insert(gift, in: Self.useGroup(account), transaction)
             return true
@@ -147,15 +149,10 @@ private struct Mark: Codable {
     var credits: Int64
     /// Digests of the accounts' names; nil in a mark of 0.10 and before.
     var owners: [String]?
-    /// In the key of the row, and not in its body.
-    private var id = ""
-
-    private enum CodingKeys: CodingKey { case credits, owners }
 
     /// - Parameter environment: nil for a gift, which counts in both.
     init(credits: Int64, id: String, of accounts: [Account.Identifier], in environment: StoreEnvironment?) {
         self.credits = credits
-        self.id = id
         owners = Set(
             accounts.map {
                 // With the id, so that two marks of one account have nothing in common.
@@ -166,19 +163,22 @@ private struct Mark: Codable {
         .sorted()
     }
 
-    var key: String { JournalKey.text("id", id) }
+    static func key(_ id: String) -> String { JournalKey.text("id", id) }
 
-    func record(at time: Date) throws -> JournalRecord {
+    func record(_ key: String, at time: Date) throws -> JournalRecord {
         JournalRecord(key: key, order: time.milliseconds, body: try CanonicalJSON.bytes(self))
     }
 
-    /// A second use under the id of another would be work that costs nothing. The first may have moved with its purchase to the account
-    /// that asks now. Marks of early versions have no account, and the first ones no number.
-    func check(_ record: JournalRecord, among uses: [CreditUse] = []) throws {
+    /// A second use under the id of another would be work that costs nothing.
+    ///
+    /// - Parameters:
+    ///   - record: the row of the id. Marks of early versions have no account, and the first ones no number.
+    ///   - isMoved: true if the first use has moved with its purchase to the account that asks now.
+    func check(_ record: JournalRecord, isMoved: Bool) throws {
         guard !record.body.isEmpty else { return }
         let known: Mark = try CanonicalJSON.value(from: record.body)
         let isOwn = known.owners.map { !Set($0).isDisjoint(with: owners ?? []) } ?? true
-        guard known.credits == credits, isOwn || uses.contains(where: { $0.id == id }) else {
+        guard known.credits == credits, isOwn || isMoved else {
             throw JournalError(.idTaken, "the id names another use: use a new id for each use")
         }
     }

@@ -125,15 +125,13 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
 
     /// Items that were given up, the longest ago first.
     ///
+    /// - Parameters:
+    ///   - item: begin after this one; nil for the first page.
+    ///   - limit: the most items to return.
     /// - Throws: ``JournalError``.
-    public func abandoned(limit: Int = 100) async throws(JournalError) -> [Item] {
-        let table = table
-        return try await journal.read { transaction in
-            let selection = JournalSelection(group: QueuePlace.dead.rawValue, limit: limit)
-            return try await transaction.records(selection, in: table).map { record in
-                try Item(record, attempts: QueueDetail(of: record).attempts)
-            }
-        }
+    public func abandoned(after item: Item? = nil, limit: Int = 100) async throws(JournalError) -> [Item] {
+        let selection = JournalSelection(group: QueuePlace.dead.rawValue, limit: limit)
+        return try await items(item.map { selection.following($0.record) } ?? selection)
     }
 
     /// The item with this id that was given up; nil if there is none.
@@ -162,10 +160,13 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     ///
     /// - Throws: ``JournalError``.
     public func waiting(limit: Int = 100) async throws(JournalError) -> [Item] {
+        try await items(JournalSelection(group: QueuePlace.due.rawValue, limit: limit))
+    }
+
+    private func items(_ selection: JournalSelection) async throws(JournalError) -> [Item] {
         let table = table
         return try await journal.read { transaction in
-            let selection = JournalSelection(group: QueuePlace.due.rawValue, limit: limit)
-            return try await transaction.records(selection, in: table).map { record in
+            try await transaction.records(selection, in: table).map { record in
                 try Item(record, attempts: QueueDetail(of: record).attempts)
             }
         }
@@ -350,12 +351,38 @@ extension Journal {
 
     /// Duties due at `time` or before, the longest due first, without a lease.
     ///
-    /// - Throws: ``JournalError``.
-    public func due(at time: Date, limit: Int = 100) async throws(JournalError) -> [DueItem] {
+    /// - Parameters:
+    ///   - time: the time, such as now.
+    ///   - kind: the kind of work; nil for all.
+    ///   - id: begin after the duty with this id; nil for the first page.
+    ///   - limit: the most duties to return.
+    /// - Throws: ``JournalError``, with ``JournalError/Code/invalidArgument`` if the duty to begin after is not due any more.
+    public func due(
+        at time: Date,
+        of kind: DueItem.Kind? = nil,
+        after id: String? = nil,
+        limit: Int = 100
+    ) async throws(JournalError) -> [DueItem] {
         try await read { transaction in
-            let selection = JournalSelection(group: QueuePlace.due.rawValue, through: time.milliseconds, limit: limit)
-            return try await transaction.records(selection, in: .due).map {
-                try CanonicalJSON.value(DueItem.self, from: $0.body)
+            // Duties of other kinds are read as well, so many at a time.
+            let count = kind == nil ? limit : max(limit, 1000)
+            let group = QueuePlace.due.rawValue
+            var selection = JournalSelection(group: group, through: time.milliseconds, limit: count)
+            if let id {
+                guard let record = try await transaction.record(JournalKey.text(id), in: .due), record.group == group,
+                    record.order <= time.milliseconds
+                else { throw JournalError(.invalidArgument, "the duty to begin after is not due; begin anew") }
+                selection = selection.following(record)
+            }
+            var found: [DueItem] = []
+            while true {
+                let records = try await transaction.records(selection, in: .due)
+                for record in records where found.count < limit {
+                    let item = try CanonicalJSON.value(DueItem.self, from: record.body)
+                    if kind == nil || item.kind == kind { found.append(item) }
+                }
+                guard found.count < limit, records.count == count, let last = records.last else { return found }
+                selection = selection.following(last)
             }
         }
     }

@@ -608,10 +608,11 @@ struct JournalTests {
         #expect(try await journal.schedule(item))
         #expect(try await !journal.schedule(item))
         #expect(try await journal.due(at: time.now) == [item])
-        #expect(try await journal.due(at: time.now, of: item.kind, after: nil, limit: 1) == [item])
-        #expect(try await journal.due(at: time.now, of: .acknowledgement, after: nil, limit: 1) == [])
-        #expect(try await journal.due(at: time.now, of: nil, after: item.id, limit: 1) == [])
-        #expect(try await journal.due(at: time.now, of: nil, after: "2", limit: 1) == nil)
+        #expect(try await journal.due(at: time.now, of: item.kind, limit: 1) == [item])
+        #expect(try await journal.due(at: time.now, of: .acknowledgement, limit: 1) == [])
+        #expect(try await journal.due(at: time.now, after: item.id, limit: 1) == [])
+        let error = await #expect(throws: JournalError.self) { try await journal.due(at: time.now, after: "2") }
+        #expect(error?.code == .invalidArgument)
         #expect(try await journal.duties.next(lease: .seconds(9)).map(\.value) == [item])
     }
 }

@@ -106,24 +106,21 @@ extension QueryRoutes {
     private func entry<Entry>(_ query: QueryParameters, _ find: (String) async throws -> Entry?) async throws -> Entry?
     {
         guard let id = query["after"] else { return nil }
-        guard !id.utf8.contains(0), let entry = try await find(id) else { throw Self.goneEntry }
+        guard !id.utf8.contains(0), let entry = try await find(id) else {
+            throw HTTPError(
+                .badRequest,
+                message: "after is the id of no entry that is in the list now; begin again without it"
+            )
+        }
         return entry
     }
-
-    private static let goneEntry = HTTPError(
-        .badRequest,
-        message: "after is the id of no entry that is in the list now; begin again without it"
-    )
 
     private func abandoned<Value>(
         _ queue: JournalQueue<Value>,
         _ query: QueryParameters
     ) async throws -> [JournalQueue<Value>.Item] {
-        let limit = try query.limit
-        guard let start = try await entry(query, { try await queue.abandoned(id: $0) }) else {
-            return try await queue.abandoned(limit: limit)
-        }
-        return try await queue.abandoned(after: start, limit: limit)
+        let start = try await entry(query) { try await queue.abandoned(id: $0) }
+        return try await queue.abandoned(after: start, limit: try query.limit)
     }
 
     private func due(_ query: QueryParameters) async throws -> [DueItem] {
@@ -133,11 +130,7 @@ extension QueryRoutes {
             let names = known.map(\.rawValue).joined(separator: ", ")
             throw HTTPError(.badRequest, message: "no kind of duty has this name; the names are \(names)")
         }
-        let limit = try query.limit
-        guard let items = try await journal.due(at: now(), of: kind, after: query["after"], limit: limit) else {
-            throw Self.goneEntry
-        }
-        return items
+        return try await journal.due(at: now(), of: kind, after: query["after"], limit: try query.limit)
     }
 }
 
