@@ -134,10 +134,10 @@ extension SubscriptionState {
         let citation = Citation(statement)
         let prior = Situation(self, from: bound)
         let owners = event.statedTransfer == nil ? [] : ownership.accounts
-        let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? refund(of: transaction(of: $0)) }
+        let priorRefund = event.refund.flatMap { refunds[RefundKey($0)] ?? self.refund(of: transaction(of: $0)) }
         let paidBy = event.refund?.transaction ?? event.transaction ?? ""
         func bought(_ state: Self) -> TransactionID { event.refund.map(state.transaction(of:)) ?? paidBy }
-        let refundBefore = refund(of: bought(self))
+        let stood = self.refund(of: bought(self))?.standing
         let isPaid =
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         let moment = citation.milliseconds
@@ -149,25 +149,28 @@ extension SubscriptionState {
         let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
         let isEndReported = wasEndReported(with: event, report, now: now)
         let isEndMoved = wasEndMoved(since: report, now: now)
-        let hadRefund =
-            priorRefund?.value.scope != nil || event.refund.map { reports.hasRefund(RefundKey($0)) } ?? false
+        let refund = EventReading.KnownRefund(
+            prior: priorRefund,
+            stood: stood,
+            stands: self.refund(of: bought(self))?.standing,
+            wasHeardOf: priorRefund?.value.scope != nil
+                || event.refund.map { reports.hasRefund(RefundKey($0)) } ?? false,
+            isUndone: event.refund.map { isUndone($0, since: moment) } ?? false,
+            isStillFull: event.refund.map { $0.refund != nil && self.refund(of: $0.transaction)?.value.scope == .full }
+                ?? false
+        )
         for report in [report].compactMap(\.self) + Report.beside(event) { reports.insert(report) }
         let reading = EventReading(
             event: event,
             prior: prior,
             now: now,
-            priorRefund: priorRefund,
-            refundStood: (refundBefore?.standing, refund(of: bought(self))?.standing),
-            isUndone: event.refund.map { isUndone($0, since: moment) } ?? false,
+            refund: refund,
             isPaid: isPaid,
             purchase: purchase,
             paid: purchase.flatMap { paid(with: $0) },
-            hadRefund: hadRefund,
             isReported: isReported,
             isEndReported: isEndReported,
             isEndMoved: isEndMoved,
-            isStillRefunded: event.refund.map { $0.refund != nil && refund(of: $0.transaction)?.value.scope == .full }
-                ?? false,
             owner: event.account == nil && event.concernsMoneyBack ? owner : nil,
             transaction: transactionNames[paidBy].map { _ in transaction(named: paidBy) },
             chargedStart: chargedStart(of: paidBy),

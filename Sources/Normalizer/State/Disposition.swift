@@ -41,11 +41,11 @@ struct Disposition {
         case .refunded:
             guard event.refund?.scope != nil else { return false }
             // It was undone before it was heard of.
-            let (before, now) = reading.refundStood
-            return now == nil || reading.isUndone && before?.value.scope == now?.value.scope
+            let refund = reading.refund
+            return refund.stands == nil || refund.isUndone && refund.stood?.value.scope == refund.stands?.value.scope
         case .refundReversed:
             // Another refund has taken the place of the one that is undone, or nothing had gone back that is known of.
-            return reading.isStillRefunded || !reading.hadRefund
+            return reading.refund.isStillFull || !reading.refund.wasHeardOf
         case .productChangeScheduled(let change):
             return now.pendingProduct != change.to
         case .productChangeReverted:

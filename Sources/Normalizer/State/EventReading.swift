@@ -5,29 +5,20 @@ struct EventReading {
     let event: NormalizedEvent
     let prior: Situation
     let now: Situation
-    /// The known refund of the event's transaction before it.
-    let priorRefund: Register<Fact.RefundState>?
-    /// The refund of the event's transaction that stood before it, and the one that stands now: a snapshot may leave it
-    /// out.
-    let refundStood: (before: Register<Fact.RefundState>?, now: Register<Fact.RefundState>?)
-    /// True if the refund that the event is about was undone since.
-    let isUndone: Bool
+    /// The refunds of the event's transaction that are known.
+    let refund: KnownRefund
     /// True if the event says that a purchase is pending, and it was paid for before the event came.
     let isPaid: Bool
     /// The one-time purchase of the event's transaction, if there is one.
     let purchase: Fact.OneTimePurchase?
     /// All that was paid with that purchase, if it is known.
     let paid: Money?
-    /// True if a refund of the kind that the event is about was reported or known before.
-    let hadRefund: Bool
     /// True if the event's report was made before.
     let isReported: Bool
     /// True if it is about a beginning, states as well that it is over, and that was reported before.
     let isEndReported: Bool
     /// True if it is about an arranged end, and a later event has moved that.
     let isEndMoved: Bool
-    /// True if all of the money is known to be refunded, also with the event's own statement.
-    let isStillRefunded: Bool
     /// The owner of the lineage, if the event is about refunded money and names no account.
     let owner: Account?
     /// The one name of the event's transaction, if that is another.
@@ -35,6 +26,22 @@ struct EventReading {
     /// The start of the period that the event's transaction paid for, as the payment's statements name it.
     let chargedStart: Int64?
     let catalog: ProductCatalog?
+
+    /// The refunds of a transaction before an event and after it.
+    struct KnownRefund {
+        /// The refund as it was stated last before the event; it may be undone.
+        let prior: Register<Fact.RefundState>?
+        /// The refund that stood before the event.
+        let stood: Register<Fact.RefundState>?
+        /// The refund that stands now: a snapshot may leave it out.
+        let stands: Register<Fact.RefundState>?
+        /// True if a refund of the kind that the event is about was reported or known before.
+        let wasHeardOf: Bool
+        /// True if the refund that the event is about was undone since.
+        let isUndone: Bool
+        /// True if all of the money is known to be refunded, also with the event's own statement.
+        let isStillFull: Bool
+    }
 
     /// The period that the event states, if it is about a beginning.
     var begun: Fact.Period? { event.begun.map(ofMainProduct) }
@@ -82,7 +89,7 @@ extension EventReading {
     var isRestoration: Bool {
         guard let refund = event.refund else { return isRestorationInPassing }
         guard refund.scope == nil else { return false }
-        if purchase != nil { return priorRefund?.value.isWhole(of: paid) == true }
+        if purchase != nil { return self.refund.prior?.value.isWhole(of: paid) == true }
         let moment = event.occurredAt.millisecondsSince1970
         // A refund may name its payment, and a period is named by the invoice that it paid.
         let paid = now.timeline.period(transaction: transaction ?? refund.transaction, start: start(of: refund))
@@ -90,7 +97,7 @@ extension EventReading {
             let before = prior.timeline.period(transaction: transaction ?? refund.transaction, start: start(of: refund))
         else { return false }
         // A snapshot may have shown before that the refund does not stand, but this is the first report of it.
-        let wasLost = priorRefund.map { $0.value.scope != nil && $0.value.endsAccess } ?? false
+        let wasLost = self.refund.prior.map { $0.value.scope != nil && $0.value.endsAccess } ?? false
         return wasLost || !before.grants(at: moment)
     }
 
@@ -100,7 +107,7 @@ extension EventReading {
 
     /// True if the event is about something else, and its snapshot shows that a refund does not stand any more.
     private var isRestorationInPassing: Bool {
-        guard let lost = refundStood.before?.value, refundStood.now == nil else { return false }
+        guard let lost = refund.stood?.value, refund.stands == nil else { return false }
         if purchase != nil { return lost.isWhole(of: paid) }
         let moment = event.assertedAt.millisecondsSince1970
         return lost.endsAccess && now.timeline.period(of: lost)?.grants(at: moment) == true
@@ -110,8 +117,9 @@ extension EventReading {
 extension EventReading {
     /// As in `AppliedEvent.followsReversal`.
     var followsReversal: Bool {
-        guard event.provider.rules.namesRefunds, event.refund?.scope != nil, let priorRefund else { return false }
-        return priorRefund.value.scope == nil && !isReported && refundStood.now != nil
+        guard event.provider.rules.namesRefunds, event.refund?.scope != nil, let prior = refund.prior
+        else { return false }
+        return prior.value.scope == nil && !isReported && refund.stands != nil
     }
 }
 

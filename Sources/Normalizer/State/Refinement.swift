@@ -62,7 +62,7 @@ struct Refinement {
             }
             refund.transaction = reading.transaction ?? refund.transaction
             // All that was paid may have been refunded, even in parts.
-            if case .amount = refund.scope, reading.refundStood.now?.value.scope == .full { refund.scope = .full }
+            if case .amount = refund.scope, reading.refund.stands?.value.scope == .full { refund.scope = .full }
             refined.event = .refunded(refund)
         case .extended(var extended):
             if extended.from == nil {
