@@ -27,7 +27,8 @@ extension Journal {
     ///   - accounts: the names of the account; give all that you know.
     ///   - policy: the credits of products, and the rest after changes and refunds.
     ///   - environment: production or sandbox, which never mix.
-    ///   - time: the time of the use.
+    ///   - time: the time of the use. If a use of a later time is stored already, and both together are too many, this one counts with the
+    ///     last of them.
     /// - Returns: the statement after the use; nil if there are fewer credits, and none was used.
     /// - Throws: ``JournalError``, with ``JournalError/Code/idTaken`` if the id names a use of another account, of the other environment, or of
     ///   another number of credits.
@@ -43,24 +44,24 @@ extension Journal {
             throw JournalError(.invalidArgument, "a use needs an id and 0 or more credits")
         }
         return try await write { transaction in
+            // Before anything is read: a gift belongs to no purchase whose version two uses would both raise.
+            for owner in Set(accounts.map { JournalKey.text($0) }).sorted() {
+                try await StateRows.takeTurn(owner, transaction)
+            }
             let mark = Mark(credits: credits, id: id, of: accounts, in: environment)
             let key = Mark.key(id)
             let known = try await transaction.record(key, in: .use)
-            if known == nil {
-                // Before anything is read: a gift belongs to no purchase whose version two uses would both raise.
-                for owner in Set(accounts.map { JournalKey.text($0) }).sorted() {
-                    try await StateRows.takeTurn(owner, transaction)
-                }
-            }
             let (ledger, rows) = try await Self.rows(of: accounts, transaction)
             let states = ledger.states(of: accounts, in: environment)
             let stored = try await Self.uses(of: states, accounts, transaction)
-            let statement = CreditStatement(of: states, under: policy, uses: stored, at: time)
+            func statement(_ uses: [CreditUse], _ time: Date) -> CreditStatement {
+                CreditStatement(of: states, under: policy, uses: uses, at: time)
+            }
             if let known {
                 try mark.check(known, isMoved: stored.contains { $0.id == id })
-                return statement
+                return statement(stored, time)
             }
-            guard let uses = statement.uses(of: credits, id: id) else { return nil }
+            guard let uses = Self.uses(of: credits, id: id, among: stored, at: time, statement) else { return nil }
             guard try await transaction.insert(mark.record(key, at: time), into: .use) else { throw Conflict() }
             for use in uses {
                 let gift = stored.first { $0.gift.map { $0 == use.grant } ?? false }
@@ -73,8 +74,25 @@ extension Journal {
             }
             // Another use that has read the same states begins again, and finds these uses.
             try await rows.raiseVersions(transaction)
-            return CreditStatement(of: states, under: policy, uses: stored + uses, at: time)
+            return statement(stored + uses, uses.first?.at ?? time)
         }
+    }
+
+    /// The uses to add; nil if there are fewer credits.
+    ///
+    /// A use that waited for its turn, or whose clock is slow, finds uses that were made after its own time. Those were promised: if it
+    /// left too few for them, it counts with the last of them.
+    private static func uses(
+        of credits: Int64,
+        id: String,
+        among stored: [CreditUse],
+        at time: Date,
+        _ statement: ([CreditUse], Date) -> CreditStatement
+    ) -> [CreditUse]? {
+        let uses = statement(stored, time).uses(of: credits, id: id)
+        guard let uses, let last = stored.map(\.at).max(), last > time else { return uses }
+        let before = statement(stored, last)
+        return statement(stored + uses, last).overdrawn > before.overdrawn ? before.uses(of: credits, id: id) : uses
     }
 
     /// Gives an account credits that last until they are used, once for each id: for a job that failed, or as a present.
@@ -141,6 +159,15 @@ extension Journal {
     static func useGroup(_ lineage: SubscriptionID) -> String { JournalKey.text("purchase", lineage.description) }
 
     static func useGroup(_ account: Account.Identifier) -> String { JournalKey.text("account", account.lookupKey) }
+}
+
+extension CreditStatement {
+    /// How many credits were used that were not there.
+    fileprivate var overdrawn: Int128 {
+        grants.reduce(0) { sum, grant in
+            if case .overdrawn = grant.reason { sum + Int128(grant.used) } else { sum }
+        }
+    }
 }
 
 /// The use or the gift that an id stands for. It names no account, so an erasure leaves it, and the id stays taken.

@@ -329,6 +329,37 @@ struct JournalTests {
         #expect(first.map(\.event) == second.map(\.event))
     }
 
+    @Test(
+        "A delivery that the database refuses holds up no other, and itself for a moment only",
+        arguments: [MemoryJournal.Fault.conflict, .full]
+    )
+    func refusedByDatabase(fault: MemoryJournal.Fault) async throws {
+        let life = try StripeLife()
+        let pending = Mutex<[MemoryJournal.Fault?]>([])
+        let observer = RecordingObserver()
+        let storage = MemoryJournal(fault: { pending.withLock { $0.isEmpty ? nil : $0.removeFirst() } })
+        let journal = journal(storage, observer: observer) { $0.maximumAttempts = 1 }
+        for delivery in life.deliveries { #expect(await journal.accept(delivery, with: life.adapter).status == 200) }
+        // The batch is leased, one delivery is taken in, and the next one is refused, as often as it is tried.
+        let isConflict = fault == .conflict
+        pending.withLock { $0 = [nil, nil] + Array(repeating: fault, count: isConflict ? 24 : 1) }
+        let work = { try await journal.work(with: ["stripe": life.adapter], limit: 1000) }
+        if isConflict {
+            #expect(try await work() == life.deliveries.count)
+            #expect(observer.deliveries.count == life.deliveries.count - 1)
+        } else {
+            await #expect(throws: JournalError.self) { try await work() }
+            #expect(observer.deliveries.count == 1)
+        }
+        #expect(try await work() == 0)
+        time.advance(5)
+        #expect(try await work() > 0)
+        #expect(observer.deliveries.allSatisfy { $0.decision == .accept }, "no attempt was counted for nothing")
+        for state in try await life.ledger().states {
+            #expect(try await journal.state(of: state.subscription) == state)
+        }
+    }
+
     @Test("A look-up that fails is tried again later, and is given up to the quarantine in the end")
     func backOff() async throws {
         let life = try StripeLife()
@@ -508,7 +539,10 @@ struct JournalTests {
         }
         #expect(used == 6, "three jobs, each of them twice")
         #expect(try await journals[1].credits(of: [account], under: policy, at: moment).balance == 10)
-        #expect(try await journals[1].use(11, id: "more", of: [account], under: policy, at: moment) == nil)
+        for early in [0, 60.0, 80_000] {
+            let time = moment.addingTimeInterval(0 - early)
+            #expect(try await journals[1].use(11, id: "more", of: [account], under: policy, at: time) == nil)
+        }
         for _ in 0..<2 { try await journals[0].give(5, id: "sorry", to: account, at: moment) }
         #expect(try await journals[0].credits(of: [account], under: policy, at: moment).balance == 15)
         // An id that names something else would give work away.
@@ -565,6 +599,7 @@ struct JournalTests {
         let journals = try await storage.handles(folder).map { journal($0) }
         let (ada, bob) = (Account.Identifier("ada", .appUserID), Account.Identifier("bob", .appUserID))
         let moment = StripeLife.start
+        let end = moment.addingTimeInterval(6)
         for round in 0..<8 {
             try await journals[0].give(100, id: "gift \(round)", to: ada, at: moment)
             let used = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -572,8 +607,10 @@ struct JournalTests {
                     group.addTask {
                         let names = index % 3 == 0 ? [ada] : index % 3 == 1 ? [bob, ada] : [ada, bob]
                         let id = "job \(round) \(index)"
+                        // A later transaction may have an earlier time: each process has read its own clock before its turn.
+                        let time = moment.addingTimeInterval(Double(6 - index))
                         let statement = try await journals[index % 2]
-                            .use(60, id: id, of: names, under: CreditPolicy([:]), at: moment)
+                            .use(60, id: id, of: names, under: CreditPolicy([:]), at: time)
                         return statement == nil ? 0 : 60
                     }
                 }
@@ -582,10 +619,11 @@ struct JournalTests {
             // The rest of a round is there in the next one: 300 are used up after three.
             let given = Int64(round + 1) * 100
             let expected = given / 60 * 60
-            let left = try await journals[1].credits(of: [ada], under: CreditPolicy([:]), at: moment).balance
-            #expect(left == given - expected, "\(used) were used in round \(round)")
+            let after = try await journals[1].credits(of: [ada], under: CreditPolicy([:]), at: end)
+            #expect(after.balance == given - expected, "\(used) were used in round \(round)")
+            #expect(after.grants.allSatisfy { $0.reason == .given })
         }
-        let statement = try await journals[0].credits(of: [bob], under: CreditPolicy([:]), at: moment)
+        let statement = try await journals[0].credits(of: [bob], under: CreditPolicy([:]), at: end)
         #expect(
             statement.balance == 0 && statement.grants.isEmpty,
             "the gifts are not the other name's, nor are their uses"

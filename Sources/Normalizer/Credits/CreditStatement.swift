@@ -80,7 +80,8 @@ public struct CreditStatement: Hashable, Sendable, Codable {
 extension CreditStatement {
     /// The uses to append when credits are used now, at ``at``: one for each purchase or gift that they come from. Credits that end first are used first.
     ///
-    /// Read the uses, make the statement and append the new uses in one transaction that no other use of the account overlaps.
+    /// Read the uses, make the statement and append the new uses in one transaction that no other use of the account overlaps. Take
+    /// ``at`` in that transaction as well: uses that are stored with a later time are not in the statement.
     ///
     /// - Parameters:
     ///   - credits: how many.
