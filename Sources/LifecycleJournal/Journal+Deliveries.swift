@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 public import Normalizer
 
 /// Where a raw delivery stands.
@@ -243,7 +243,8 @@ extension Journal {
     ///   - limit: how many at most.
     ///   - lease: how long this worker has; after that another one takes the rest.
     /// - Returns: how many were taken out of the queue; none means that nothing is due.
-    /// - Throws: ``JournalError``; every delivery is still there then.
+    /// - Throws: ``JournalError``; every delivery is still there then. Those that were not taken in are due again after
+    ///   ``Options/firstDelay``, as is one whose purchases others wrote to all the time.
     @discardableResult
     public func work(
         with adapters: [String: any ProviderAdapter],
@@ -277,13 +278,36 @@ extension Journal {
             }
             return taken
         }
-        for record in records {
-            let detail: DeliveryDetail
-            do { detail = try CanonicalJSON.value(from: record.detail) } catch { throw JournalError(wrapping: error) }
-            guard let adapter = adapters[detail.source] else { continue }
-            try await work(on: record, detail, with: adapter)
+        for (index, record) in records.enumerated() {
+            do throws(JournalError) {
+                let detail: DeliveryDetail
+                do { detail = try CanonicalJSON.value(from: record.detail) } catch {
+                    throw JournalError(wrapping: error)
+                }
+                guard let adapter = adapters[detail.source] else { continue }
+                try await work(on: record, detail, with: adapter)
+            } catch {
+                // After a conflict the rest of the batch may be about purchases that others do not work on.
+                let isConflict = error.code == .conflict
+                await putBack(isConflict ? records[index...index] : records[index...])
+                if !isConflict { throw error }
+            }
         }
         return records.count
+    }
+
+    /// Gives back what was leased and not taken in, as if no worker had had it: the lease would hold it up for its whole time.
+    private func putBack(_ records: ArraySlice<JournalRecord>) async {
+        let time = retryTime(afterAttempt: 0)
+        _ = try? await write { transaction in
+            for var record in records {
+                var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
+                detail.attempts -= 1
+                record.detail = try CanonicalJSON.bytes(detail)
+                record.order = time
+                _ = try await transaction.update(record, in: .delivery)
+            }
+        }
     }
 
     /// How many deliveries are due for a worker, counted up to a limit.
@@ -339,37 +363,6 @@ extension Journal {
 
     /// Deliveries that are the provider's and could not be taken in.
     public var quarantine: Quarantine { Quarantine(journal: self) }
-
-    /// Deletes raw deliveries whose retention is over, and duties that were done before `time`. Events and the log stay.
-    ///
-    /// - Returns: how many rows were deleted.
-    /// - Throws: ``JournalError``.
-    @discardableResult
-    public func prune(before time: Date) async throws(JournalError) -> Int {
-        let present = now().milliseconds
-        var count = 0
-        for (table, group, last) in [
-            (JournalTable.delivery, DeliveryPlace.kept.rawValue, present),
-            (.due, QueuePlace.done.rawValue, time.milliseconds),
-        ] {
-            while true {
-                let deleted = try await write { transaction in
-                    let selection = JournalSelection(group: group, through: last, limit: 200)
-                    let records = try await transaction.records(selection, in: table)
-                    for record in records {
-                        _ =
-                            table == .delivery
-                            ? try await Self.delete(record, transaction)
-                            : try await transaction.delete(record, from: table)
-                    }
-                    return records.count
-                }
-                count += deleted
-                if deleted < 200 { break }
-            }
-        }
-        return count
-    }
 }
 
 extension Result where Failure == DeliveryError {
