@@ -50,6 +50,22 @@ struct StateRefinementTests {
         #expect(applied.event.event == .renewed(.init(cause: cause, phase: phase, period: Self.period(30, 60))))
     }
 
+    @Test("a payment that comes late is a return only if renewal was off before it", arguments: [20, 75] as [Double])
+    func cancellationAfterLatePayment(day: Double) {
+        var state = SubscriptionState(SubscriptionID(store: .appStore, environment: .production, id: "L1"))
+        _ = state.apply(Self.renewed("t1", from: 0, to: 30, .regular))
+        let off = Fact.renewalIntent(.init(.init(willRenew: false), reason: .customer))
+        _ = state.apply(Self.reported(.autoRenewDisabled(.init(reason: .customer)), "t1", at: day, facts: [off]))
+        let applied = state.apply(Self.renewed("t2", from: 31, to: 61, .regular)).event.event
+        let period = Self.period(31, 61)
+        #expect(
+            applied
+                == (day < 31
+                    ? .started(.init(origin: .resubscribed, phase: .regular, period: period))
+                    : .renewed(.init(cause: .unknown, phase: .regular, period: period)))
+        )
+    }
+
     /// The result of a look-up, with a period next to it so that a price and a product have something to follow.
     private static func found(_ fact: Fact, at days: Double, by provider: Provider = .apple) -> StoreStatement {
         StoreStatement(

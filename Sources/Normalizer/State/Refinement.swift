@@ -193,7 +193,10 @@ struct Refinement {
     /// True if the subscription was over between a period and a later start. A refund takes access away, and not the renewal.
     private func isBroken(_ before: PeriodTimeline.Period, until start: Int64) -> Bool {
         guard before.accessEnd < start else { return false }
-        if prior.intent?.value.terms.willRenew == false { return true }
+        // A cancellation after the start ended a later period, of which nothing may be known yet.
+        if let intent = prior.intent, intent.value.terms.willRenew == false, intent.by.milliseconds < start {
+            return true
+        }
         guard let cut = before.cut else { return false }
         return cut.reason != .refunded || before.end.addingClamped(ServicePeriod.startTolerance) < start
     }
