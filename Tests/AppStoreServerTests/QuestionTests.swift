@@ -31,25 +31,38 @@ import Testing
     }
 
     /// A journal that has heard of the first month.
-    func journal(_ world: World) async throws -> Journal {
+    func journal(_ world: World, account: String? = nil) async throws -> Journal {
         let journal = Journal(MemoryJournal(), clock: TestClock(jumping: true), now: { world.now })
-        var data = AppleSimulator.PurchaseData(status: 1, transactionInfo: .month("1000", from: Self.bought))
+        var transaction = AppleSimulator.Transaction.month("1000", from: Self.bought)
+        transaction.appAccountToken = account
+        try await receive("SUBSCRIBED", "INITIAL_BUY", of: transaction, at: Self.bought, by: journal, in: world)
+        return journal
+    }
+
+    private func receive(
+        _ type: String,
+        _ subtype: String? = nil,
+        of transaction: AppleSimulator.Transaction,
+        at time: Date,
+        by journal: Journal,
+        in world: World
+    ) async throws {
+        var data = AppleSimulator.PurchaseData(status: 1, transactionInfo: transaction)
         data.renewalInfo = AppleSimulator.RenewalInfo(
             originalTransactionId: "1000",
             productId: "pro.monthly",
             autoRenewProductId: "pro.monthly"
         )
         let notification = AppleSimulator.Notification(
-            "SUBSCRIBED",
-            "INITIAL_BUY",
-            notificationUUID: "00000000-0000-4000-8000-000000000001",
-            signedDate: Self.bought.addingTimeInterval(5),
+            type,
+            subtype,
+            notificationUUID: "00000000-0000-4000-8000-00000000\(transaction.transactionId)",
+            signedDate: time.addingTimeInterval(5),
             content: .data(data)
         )
         let apple = world.state.withLock { $0.production.apple }
-        let delivery = try apple.delivery(notification, receivedAt: Self.bought.addingTimeInterval(6))
+        let delivery = try apple.delivery(notification, receivedAt: time.addingTimeInterval(6))
         #expect(await journal.receive(delivery, with: try world.adapter()).status == 200)
-        return journal
     }
 
     @Test("have every month that was lost, and the present, over the network")
@@ -72,6 +85,37 @@ import Testing
             // Apple's repeated answer is known.
             #expect(try await journal.refetch(Self.lineage, with: [client])?.filter(\.isNews) == [])
         }
+    }
+
+    @Test("have what was lost below a period that is known: a refund, a renewal, and who bought it again")
+    func gap() async throws {
+        let world = try World()
+        world.serve()
+        let accounts = ["aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"]
+        var purchase = Self.purchase()
+        for index in purchase.transactions.indices {
+            purchase.transactions[index].appAccountToken = accounts[index < 2 ? 1 : 0]
+            purchase.transactions[index].transactionReason = index == 1 ? "PURCHASE" : "RENEWAL"
+        }
+        purchase.transactions[2].revocationDate = Self.bought.addingTimeInterval(40 * 86_400)
+        purchase.transactions[2].revocationReason = 0
+        world.state.withLock { $0.production.purchases = [purchase] }
+        // Heard of are the first month and the last.
+        let journal = try await journal(world, account: accounts[0])
+        try await receive(
+            "DID_RENEW",
+            of: purchase.transactions[0],
+            at: Self.bought + 90 * 86_400,
+            by: journal,
+            in: world
+        )
+        let events = try #require(try await journal.refetch(Self.lineage, with: [try world.client()]))
+        // A late renewal is superseded by the one that is known.
+        #expect(events.filter(\.isNews).map(\.event.kind) == [.refunded, .transferred])
+        let state = try #require(try await journal.state(of: Self.lineage))
+        #expect(state.ownership.accounts.map(\.id) == [accounts[1]])
+        #expect(!state.access(at: Self.bought + 45 * 86_400).isGranted)
+        #expect(state.access(at: Self.bought + 75 * 86_400).isGranted)
     }
 
     @Test("are over where Apple says so")

@@ -182,4 +182,24 @@ struct OpenQuestionTests {
         ])
         #expect(state.openQuestions.map(\.reason) == [.contradiction])
     }
+
+    /// Periods of thirty days, each with the day of its beginning and the day on which it is stated.
+    @Test(
+        "reaches back to the period in which the purchase was first heard of, over every gap",
+        arguments: [
+            ([], nil), ([(0, 0)], 0), ([(0, 0), (30, 30)], 0), ([(0, 0), (60, 60)], 0), ([(0, 10), (30, 0)], 0),
+            // Stated by its refund, which does not make all that came after it news.
+            ([(0, 70), (60, 65), (90, 90)], 60),
+        ] as [([(from: TimeInterval, stated: TimeInterval)], TimeInterval?)]
+    )
+    func reach(periods: [(from: TimeInterval, stated: TimeInterval)], since: TimeInterval?) {
+        let statements = periods.map { period in
+            let name = TransactionID(rawValue: "\(period.from)")
+            return (
+                at: period.stated * Self.day, facts: [Self.period(period.from, period.from + 30, transaction: name)]
+            )
+        }
+        let question = Self.state(statements).question(at: Self.start)
+        #expect(question.since == since.map { Self.start + $0 * Self.day })
+    }
 }

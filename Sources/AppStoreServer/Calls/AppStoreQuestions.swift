@@ -10,7 +10,7 @@ extension AppStoreServerClient: LineageQuestions {
     /// None: the client keeps to Apple's rates by itself, and a ``priority`` of `background` leaves a part of them to others.
     public var pace: Duration { .zero }
 
-    /// Asks for the statuses of the customer's subscriptions, and for the transactions since the newest period that is known.
+    /// Asks for the statuses of the customer's subscriptions, and for the transactions since the purchase was first heard of.
     ///
     /// - Throws: `DeliveryError` with `unavailable`, `denied` or `malformed`.
     public func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {

@@ -28,7 +28,7 @@ public struct LineageQuestion: Hashable, Sendable {
     public var product: ProductID?
     /// True for a subscription, false for something bought once.
     public var isSubscription = true
-    /// When the newest known period began; older ones are known already.
+    /// When the period began in which the purchase was first heard of. Later ones may be lost, and earlier ones are no news.
     public var since: Date?
     /// True if the name is any transaction of the purchase, so that only the store itself can tell which purchase it is of.
     public var namesOnlyTransaction = false

@@ -136,8 +136,16 @@ extension SubscriptionState {
         question.accounts = ownership.accounts
         question.product = newest?.fact.product ?? purchases.values.map(\.value.product).min()
         question.isSubscription = newest != nil || purchases.isEmpty
-        question.since = newest.map { Date(millisecondsSince1970: $0.start) }
+        question.since = timeline.firstHeard.map { Date(millisecondsSince1970: $0) }
         question.handle = question.names.lazy.compactMap { name in handles.first { $0.lineage == name } }.first
         return question
+    }
+}
+
+extension PeriodTimeline {
+    /// When the period began that ran as the first period was stated. Between it and the newest one anything may be lost.
+    fileprivate var firstHeard: Int64? {
+        guard let heard = periods.compactMap(\.firstStated).min() else { return nil }
+        return (lastBegun(by: heard).map { periods[$0] } ?? periods.first)?.start
     }
 }
