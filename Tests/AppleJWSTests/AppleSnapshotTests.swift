@@ -45,6 +45,21 @@ struct AppleSnapshotTests {
         #expect(state.contradictions.isEmpty)
     }
 
+    @Test(
+        "a refund of a replaced transaction stays as long as that has the date of the refund, which it does not call one",
+        arguments: [true, false]
+    )
+    func refundOfReplaced(isDated: Bool) throws {
+        let replaced = ["isUpgraded": "true"]
+        let refunded = replaced.merging(["revocationDate": "@4.99", "revocationReason": "0"]) { $1 }
+        let refund = try cases.notified("REFUND", of: cases.transaction("1", refunded), with: cases.renewal(), at: 5)
+        for days in [6.0, 15] {
+            let later = try cases.uploaded(cases.transaction("1", isDated ? refunded : replaced), at: days)
+            let state = try cases.state([begun(), refund, later])
+            #expect(state.refund(of: "1")?.value.scope == (isDated ? .full : nil))
+        }
+    }
+
     @Test("a copy from before the refund, or from minutes after it, changes nothing")
     func lagging() throws {
         for days in [4, 5 + AppleReportedCases.minutes(1), 5 + AppleReportedCases.minutes(10)] {

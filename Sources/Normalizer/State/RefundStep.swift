@@ -149,7 +149,9 @@ extension SubscriptionState {
     /// When a refund was undone: by a statement of its own, or by the first snapshot of its transaction that left it out.
     private func end(of step: RefundStep, undoneBy undoings: [RefundStep]) -> Int64? {
         let later = undoings.filter { $0.statement.by.milliseconds > step.statement.by.milliseconds }
-        let leftOut = snapshot(of: step.statement.value.transaction, after: max(step.lastStated, step.key.at))
+        let refund = step.statement.value
+        let leftOut =
+            isRepeated(refund) ? nil : snapshot(of: refund.transaction, after: max(step.lastStated, step.key.at))
         return (later.map(\.key.at) + [leftOut].compactMap(\.self)).min()
     }
 

@@ -26,8 +26,17 @@ extension SubscriptionState {
 
     /// True if a snapshot that was signed after a refund had settled leaves it out. The refund was then undone.
     func isLeftOut(_ refund: Register<Fact.RefundState>) -> Bool {
-        guard refund.value.scope != nil else { return false }
+        guard refund.value.scope != nil, !isRepeated(refund.value) else { return false }
         return isStated(refund.value.transaction, wholeAfter: refund.by, refund.value.at)
+    }
+
+    /// True if the last snapshot of a transaction ends it at the moment of a refund. It has the date of the refund, and only does
+    /// not say why: a transaction that was replaced may have one without a refund, too.
+    func isRepeated(_ refund: Fact.RefundState) -> Bool {
+        guard let end = ends[.transaction(refund.transaction)], end.by.isSnapshot, end.value.at == refund.at,
+            let last = snapshots[refund.transaction]?.last
+        else { return false }
+        return end.by.milliseconds >= last
     }
 
     /// True if a transaction was stated as a whole after another statement about it, and after that had settled.
