@@ -12,7 +12,7 @@ extension Journal {
         public var found = 0
         /// The first thousand of those that it does not know, or that cannot be asked about.
         public var missing: [SubscriptionID] = []
-        /// The first thousand of those whose answer could not be used.
+        /// The first thousand of those whose answer could not be used, or only in part.
         public var refused: [SubscriptionID] = []
         /// True once the list was read to its end.
         public var isComplete = false
@@ -76,7 +76,7 @@ extension Journal {
         at time: Date,
         into report: inout Import
     ) async throws {
-        var isRefused = false
+        var (isFound, isRefused) = (false, false)
         for source in sources {
             let answer: LineageAnswer
             do throws(DeliveryError) {
@@ -87,20 +87,25 @@ extension Journal {
                 continue
             }
             try await clock.sleep(for: source.pace)
-            guard case .stated(let results) = answer else { continue }
+            let results: [Normalization]
+            switch answer {
+            case .unknown: continue
+            case .stated(let stated): (results, isRefused) = (stated, false)
+            case .incomplete(let stated, _): (results, isRefused) = (stated, true)
+            }
             try await write { transaction in
                 for result in results { _ = try await apply(result, in: transaction, at: time, isNews: false) }
                 let lineages = results.flatMap(\.lineages)
                 _ = try await reportUnknownChanges(of: lineages, in: transaction, at: time, isNews: false)
             }
-            report.purchases += 1
-            report.found += 1
-            return
+            isFound = true
+            break
         }
         report.purchases += 1
+        if isFound { report.found += 1 }
         if isRefused {
             if report.refused.count < 1000 { report.refused += question.names.prefix(1) }
-        } else if report.missing.count < 1000 {
+        } else if !isFound, report.missing.count < 1000 {
             report.missing += question.names.prefix(1)
         }
     }

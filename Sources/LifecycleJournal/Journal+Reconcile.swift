@@ -12,7 +12,7 @@ extension Journal {
         public var open = 0
         /// How many of those no provider could say anything about: it does not know the purchase, or how to ask is not known.
         public var unknown = 0
-        /// How many of those a provider answered, or refused, in a way that cannot be used.
+        /// How many a provider answered, or refused, in a way that cannot be used, or only in part.
         public var unusable = 0
         /// How many were asked as often as is of use, and are given up. Look at them by hand: ``Journal/exhaustedQuestions(limit:)``.
         public var exhausted = 0
@@ -75,7 +75,8 @@ extension Journal {
     ///   - lineage: the purchase.
     ///   - sources: the providers to ask.
     /// - Returns: the new events; nil if no provider knows the purchase.
-    /// - Throws: `DeliveryError` if a provider could not be asked and no other answered, and ``JournalError``.
+    /// - Throws: `DeliveryError` if a provider could not be asked and no other answered, or if a part of the answer cannot be used,
+    ///   after the rest was stored; and ``JournalError``.
     @discardableResult
     public func refetch(_ lineage: SubscriptionID, with sources: [any LineageQuestions]) async throws -> [AppliedEvent]?
     {
@@ -86,12 +87,14 @@ extension Journal {
             if let failure = round.failure { throw failure }
             return nil
         }
-        return try await write { transaction in
+        let applied = try await write { transaction in
             var applied: [AppliedEvent] = []
             for result in results { applied += try await apply(result, in: transaction, at: time).applied }
             let lineages = [lineage] + results.flatMap(\.lineages)
             return applied + (try await reportUnknownChanges(of: lineages, in: transaction, at: time).applied)
         }
+        if let failure = round.failure { throw failure }
+        return applied
     }
 
     /// Reports what no event has reported of purchases that a provider was asked about. Their notifications had time to arrive; if
@@ -145,7 +148,7 @@ private struct Round {
     var report = Journal.Reconciliation()
     /// The sources that could not be asked, by their place in ``sources``. One app's wrong key says nothing about another's.
     private var stopped: [Int: DeliveryError.Code] = [:]
-    /// Why the last question that went unanswered did.
+    /// Why the last question was not answered, or not in full.
     var failure: DeliveryError?
 
     init(journal: Journal, sources: [any LineageQuestions]) {
@@ -181,7 +184,7 @@ private struct Round {
             }
         }
         // A failure of another kind is an answer that cannot be used: the next attempt may bring the same.
-        let isUnusable = results == nil && failure != nil
+        let isUnusable = failure != nil
         report.asked += 1
         let outcome = try await journal.write { transaction in
             var outcome = Outcome()
@@ -236,7 +239,8 @@ private struct Round {
 
     /// Asks one source after the other until one has an answer.
     ///
-    /// - Returns: the answer; nil without one, with ``failure`` if a source could not be asked.
+    /// - Returns: the answer, with ``failure`` if a part of it cannot be used; nil without one, with ``failure`` if a source could not be
+    ///   asked.
     mutating func ask(_ question: LineageQuestion) async throws(JournalError) -> [Normalization]? {
         failure = nil
         let sources = sources
@@ -253,7 +257,15 @@ private struct Round {
             do throws(DeliveryError) {
                 let answer = try await source.ask(question)
                 try? await journal.clock.sleep(for: source.pace)
-                if case .stated(let results) = answer { return results }
+                switch answer {
+                case .unknown: continue
+                case .stated(let results):
+                    failure = nil
+                    return results
+                case .incomplete(let results, let code):
+                    failure = DeliveryError(code, "\(name): a part of the answer cannot be used")
+                    return results
+                }
             } catch {
                 // Another source's failure to answer must not pass for an answer of this one.
                 if failure?.saysNothing != true { failure = error }

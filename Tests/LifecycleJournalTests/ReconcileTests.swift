@@ -335,6 +335,24 @@ struct ReconcileTests {
         #expect(try await journal.quarantine.list().isEmpty)
     }
 
+    @Test("and takes in the usable part of an answer, which settles nothing by itself")
+    func incomplete() async throws {
+        let journal = journal()
+        let apple = Answerer(.apple, .success(.incomplete([Self.bought], because: .malformed)))
+        await #expect(throws: DeliveryError.self) { try await journal.refetch(Self.lineage, with: [apple]) }
+        #expect(try await hasAccess(journal))
+        time.advance(30 * Self.day + 3600)
+        let report = try await journal.reconcile(with: [apple])
+        #expect((report.asked, report.open, report.unusable) == (1, 1, 1))
+        let list = ListedPurchases("old", [LineageQuestion(Self.lineage, askedAt: time.now)])
+        let imported = try await journal.importPurchases(from: list, with: [apple])
+        #expect((imported.found, imported.refused, imported.missing) == (1, [Self.lineage], []))
+        // A relay's failure before the whole answer is none of the answer's.
+        let relay = Answerer(.apple, .failure(DeliveryError(.malformed, "")))
+        apple.answer(.success(.stated([Self.renewed])))
+        #expect(try await journal.refetch(Self.lineage, with: [relay, apple]) != nil)
+    }
+
     @Test("about a purchase that nothing is known of, when the host wants it")
     func refetch() async throws {
         let journal = journal()

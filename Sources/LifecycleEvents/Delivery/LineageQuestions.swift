@@ -52,6 +52,8 @@ public struct LineageQuestion: Hashable, Sendable {
 public enum LineageAnswer: Hashable, Sendable {
     /// Its present state. A fact that an answer leaves out is over.
     case stated([Normalization])
+    /// A part of its state, and why the rest of the answer cannot be used.
+    case incomplete([Normalization], because: DeliveryError.Code)
     /// The provider does not know the purchase, no longer keeps it, or cannot be asked by the question's name. That
     /// says nothing about access.
     case unknown
