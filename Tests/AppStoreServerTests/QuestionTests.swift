@@ -146,6 +146,65 @@ import Testing
         }
     }
 
+    @Test("are stated in part where something of the answer does not verify", arguments: [0, 1])
+    func refused(place: Int) async throws {
+        let world = try World()
+        let (path, body) = [
+            (
+                "/inApps/v1/subscriptions/1000",
+                #"{"data":[{"lastTransactions":[{"status":1,"signedTransactionInfo":"e30.e30.e30"}]}]}"#
+            ), ("/inApps/v2/history/1000", #"{"signedTransactions":["e30.e30.e30"],"revision":"r","hasMore":false}"#),
+        ][place]
+        world.transport.on(.init(path: path), respond: HTTPTransportResponse(status: 200, body: Array(body.utf8)))
+        world.serve()
+        world.state.withLock { $0.production.purchases = [Self.purchase()] }
+        let answer = try await world.client().ask(LineageQuestion(Self.lineage, askedAt: World.start))
+        guard case .incomplete(let results, because: .malformed) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(results.flatMap(\.lineages).contains(Self.lineage))
+    }
+
+    @Test("if bought once, are found behind more transactions than can be read, which do not pass for all")
+    func truncated() async throws {
+        let world = try World()
+        world.serve()
+        var purchases = [Self.purchase()]
+        for index in 0...1000 {
+            let transaction = AppleSimulator.Transaction(
+                transactionId: "\(5000 + index)",
+                originalTransactionId: "\(5000 + index)",
+                productId: "gems",
+                purchaseDate: Self.bought + TimeInterval(index),
+                type: "Consumable"
+            )
+            purchases.append(.init([transaction]))
+        }
+        let all = purchases
+        world.state.withLock { $0.production.purchases = all }
+        let client = try world.client()
+        let last = SubscriptionID(store: .appStore, environment: .production, id: "6000")
+        var question = LineageQuestion(last, askedAt: World.start)
+        guard case .incomplete(let results, because: .malformed) = try await client.ask(question) else {
+            Issue.record("the answer passes for all")
+            return
+        }
+        #expect(results.flatMap(\.lineages).contains(last))
+        question.isSubscription = false
+        for known in [question, LineageQuestion(Self.lineage, askedAt: World.start)] {
+            var known = known
+            known.since = Self.bought
+            let before = world.transport.requests.count
+            guard case .stated(let results) = try await client.ask(known) else {
+                Issue.record("the answer is in part")
+                return
+            }
+            #expect(Set(results.flatMap(\.lineages)) == Set(known.names))
+            #expect(world.transport.requests.count - before == (known.isSubscription ? 2 : 1))
+        }
+    }
+
     @Test(
         "say nothing where Apple refuses or is out of order",
         arguments: [(401, DeliveryError.Code.denied), (429, .unavailable), (500, .unavailable)]

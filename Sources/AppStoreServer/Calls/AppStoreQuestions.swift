@@ -10,7 +10,10 @@ extension AppStoreServerClient: LineageQuestions {
     /// None: the client keeps to Apple's rates by itself, and a ``priority`` of `background` leaves a part of them to others.
     public var pace: Duration { .zero }
 
-    /// Asks for the statuses of the customer's subscriptions, and for the transactions since the purchase was first heard of.
+    /// Asks for the statuses of the customer's subscriptions, and for the transactions of this one since it was first heard of. Something
+    /// that was bought once is a transaction, which is asked for by itself.
+    ///
+    /// The answer is incomplete if a part of it does not verify, or if there are more transactions than can be read.
     ///
     /// - Throws: `DeliveryError` with `unavailable`, `denied` or `malformed`.
     public func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
@@ -20,19 +23,17 @@ extension AppStoreServerClient: LineageQuestions {
             return .unknown
         }
         do throws(AppStoreServerError) {
-            var results: [Normalization] = []
-            // The present is stated first, so that nothing older is taken for it.
+            var found = Found()
             if question.isSubscription {
-                let answer = try await subscriptionStatuses(ofTransaction: lineage.id, in: environment)
-                for status in answer.subscriptions {
-                    results.append(try stated { () throws(DeliveryError) in try normalize(status) })
-                }
-                if answer.subscriptions.isEmpty, let refused = answer.refused.first { throw refused }
+                found = try await subscription(question, named: lineage, in: environment)
+            } else {
+                try await add(lineage, in: environment, to: &found)
             }
-            for transaction in try await transactions(since: question, of: lineage, in: environment) {
-                results.append(try stated { () throws(DeliveryError) in try adapter.normalize(transaction) })
+            guard let refused = found.refused else {
+                return found.results.isEmpty ? .unknown : .stated(found.results)
             }
-            return results.isEmpty ? .unknown : .stated(results)
+            guard !found.results.isEmpty else { throw refused }
+            return .incomplete(found.results, because: refused.asDeliveryError("the App Store Server API").code)
         } catch {
             // A transaction that Apple does not know may be too recent, or of another app.
             if error.code == .notFound { return .unknown }
@@ -40,27 +41,68 @@ extension AppStoreServerClient: LineageQuestions {
         }
     }
 
-    private func transactions(
-        since question: LineageQuestion,
-        of lineage: SubscriptionID,
+    /// The usable part of Apple's answers, and why the rest is not.
+    private struct Found {
+        var results: [Normalization] = []
+        var refused: AppStoreServerError?
+    }
+
+    private func subscription(
+        _ question: LineageQuestion,
+        named lineage: SubscriptionID,
         in environment: Environment
-    ) async throws(AppStoreServerError) -> [Authenticated<AppleTransaction>] {
+    ) async throws(AppStoreServerError) -> Found {
+        // The present is stated first, so that nothing older is taken for it.
+        let answer = try await subscriptionStatuses(ofTransaction: lineage.id, in: environment)
+        var found = Found(refused: answer.refused.first)
+        for status in answer.subscriptions {
+            found.results.append(try stated { () throws(DeliveryError) in try normalize(status) })
+        }
+        let own = answer.subscriptions.first { $0.transaction.value.originalTransactionID == lineage.id }
         var query = TransactionHistoryQuery()
         query.start = question.since
-        var transactions: [Authenticated<AppleTransaction>] = []
+        if question.since == nil {
+            // Not known yet, so it may have been bought once, as the last of more than can be read.
+            if own == nil { try await add(lineage, in: environment, to: &found) }
+        } else if let group = own?.group {
+            // The other purchases of the customer may be more than can be read, and are not asked about.
+            query.groups = [group]
+        }
+        try await add(query, ofTransaction: lineage.id, in: environment, to: &found)
+        return found
+    }
+
+    private func add(
+        _ lineage: SubscriptionID,
+        in environment: Environment,
+        to found: inout Found
+    ) async throws(AppStoreServerError) {
+        let transaction = try await transaction(lineage.id, in: environment)
+        found.results.append(try stated { () throws(DeliveryError) in try adapter.normalize(transaction) })
+    }
+
+    private func add(
+        _ query: TransactionHistoryQuery,
+        ofTransaction transaction: String,
+        in environment: Environment,
+        to found: inout Found
+    ) async throws(AppStoreServerError) {
         var revision: String?
         for _ in 0..<Self.maximumPages {
             let page = try await transactionHistory(
-                ofTransaction: lineage.id,
+                ofTransaction: transaction,
                 query,
                 revision: revision,
                 in: environment
             )
-            transactions += page.transactions
-            guard page.hasMore, let next = page.revision, next != revision else { break }
+            for transaction in page.transactions {
+                found.results.append(try stated { () throws(DeliveryError) in try adapter.normalize(transaction) })
+            }
+            found.refused = found.refused ?? page.refused.first
+            guard page.hasMore, let next = page.revision, next != revision else { return }
             revision = next
         }
-        return transactions
+        found.refused = AppStoreServerError(.unreadable, "answer: more than \(Self.maximumPages) pages of transactions")
     }
 
     private func stated(

@@ -385,10 +385,12 @@ extension AppStoreServerSimulator {
         // The first moment belongs to the stretch of time that a query names, and the last one does not.
         let first = query["startDate"].flatMap { Int64($0) } ?? .min
         let end = query["endDate"].flatMap { Int64($0) } ?? .max
+        let groups = query.values("subscriptionGroupIdentifier")
         let all = purchases.filter { $0.customer == customer }.flatMap(\.transactions).filter(isWanted)
             .filter { transaction -> Bool in
                 let time = transaction.purchaseDate.millisecondsSince1970
-                return first <= time && time < end
+                let isInGroup = groups.isEmpty || transaction.subscriptionGroupIdentifier.map(groups.contains) == true
+                return first <= time && time < end && isInGroup
             }
             .map { (transaction: $0, revision: Revision(changed($0), $0.transactionId)) }
             .filter { start < $0.revision }
