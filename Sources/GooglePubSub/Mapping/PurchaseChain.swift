@@ -41,11 +41,11 @@ struct PurchaseChain {
     }
 
     /// The items that an item continues, newest first: none if it was bought in addition to those. Of a purchase that could not be read
-    /// the item with the same name is taken.
+    /// the item that it names, or that of its product, is taken.
     func items(before item: SubscriptionPurchase.LineItem, hasPurchaseName: Bool) -> [FormerItem] {
         var items: [FormerItem] = []
         var (later, current) = (purchase, item)
-        var product = hasPurchaseName ? nil : item.productID
+        var product = hasPurchaseName ? nil : item.formerProductID
         for (index, (token, former)) in predecessors.enumerated() {
             guard let former, !former.lineItems.isEmpty else {
                 items.append(FormerItem(token: token, item: nil, nameProduct: product))
@@ -57,7 +57,7 @@ struct PurchaseChain {
             let standsForIt =
                 next.productID == main?.productID
                 || next.successors(in: former, after: before, at: time).contains { $0.productID == main?.productID }
-            product = standsForIt ? nil : next.productID
+            product = standsForIt ? nil : next.formerProductID
             let names = ItemNames(of: former, addOns, after: before, at: time)
             let nameProduct = standsForIt ? names?.main : next.productID
             items.append(FormerItem(token: token, item: next, nameProduct: nameProduct))
@@ -105,6 +105,9 @@ extension SubscriptionPurchase {
 }
 
 extension SubscriptionPurchase.LineItem {
+    /// The product that it continues, if it continues one.
+    fileprivate var formerProductID: String { replacement?.productID ?? productID }
+
     /// The items that have replaced this one. For a while it is listed next to those that a deferred change put there
     /// and that are paid for. On hold every date is in the past, and proves nothing.
     func successors(

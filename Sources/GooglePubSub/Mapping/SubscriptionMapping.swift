@@ -11,8 +11,7 @@ extension SubscriptionMapping {
         guard let linked = purchase.linkedPurchaseToken, !linked.value.isEmpty else {
             return started(purchase.outOfAppPurchase == nil ? .new : .resubscribed)
         }
-        // Bought next to items that continue, it continues none of them.
-        guard item.isMain, item.predecessor == nil || !item.ancestors.isEmpty else { return started(.new) }
+        guard continuesAnother else { return started(.new) }
         let before = predecessorItem
         let isSameProduct =
             (line.replacement?.productID ?? before?.productID).map { $0 == line.productID }
@@ -25,11 +24,18 @@ extension SubscriptionMapping {
         }
         let hasKept = purchase.lineItems.contains { $0.replacement?.mode == .keepExisting }
         if hasKept, purchase.lineItems.count > 1, line.replacement?.mode == .keepExisting || line.replacement == nil {
-            return addOnsChanged
+            return item.isMain ? addOnsChanged : started(.new)
         }
         if isSameProduct == false || (line.isPrepaid && isSameProduct == nil) { return productChanged }
         // Bought again before the end of a subscription that was not going to renew.
         return started(.resubscribed)
+    }
+
+    /// True if the item takes the place of one of the purchase before: any item can, not only the one that stands for the purchase. An
+    /// item that was bought next to those that continue takes no place.
+    private var continuesAnother: Bool {
+        if item.item.replacement?.productID != nil { return true }
+        return item.predecessor == nil ? item.isMain : !item.ancestors.isEmpty
     }
 
     var predecessorItem: SubscriptionPurchase.LineItem? { item.ancestors.first?.item }
