@@ -182,7 +182,7 @@ struct MappingStoryTests {
         #expect(
             links == [
                 PurchaseToken(Vectors.token).fingerprint, PurchaseToken(Vectors.olderToken).fingerprint,
-                "GPA.3388-7777-6666-55555",
+                "\(PurchaseToken(Vectors.oldToken).fingerprint):family", "GPA.3388-7777-6666-55555",
             ]
         )
     }

@@ -154,4 +154,31 @@ struct RemovedItemTests {
         let access = ledger.states.map { $0.access(at: Play.date(Self.start + 65 * Self.day)).isGranted }
         #expect(access.filter(\.self).count == 1)
     }
+
+    /// The answer is of now, whatever the notification was about.
+    @Test("the purchase's own notification, late or again, opens no second purchase", arguments: ["audio", "premium"])
+    func purchasedAgain(removed: String) throws {
+        let left = removed == "audio" ? "premium" : "audio"
+        let chapters = try Self.chapters(removing: removed, isListedOnce: false)
+        let late = try Play.map(
+            4,
+            Self.purchase([Self.item(left, months: 3)]),
+            at: Self.start,
+            askedAt: Self.start + 65 * Self.day
+        )
+        for place in 0...chapters.count {
+            var ledger = AccountLedger()
+            let inOrder = chapters.prefix(place) + [late] + chapters.suffix(from: place)
+            let news = inOrder.map { ledger.apply($0).filter(\.isNews) }
+            #expect(ledger.states.count == 2, "at place \(place)")
+            #expect(place < chapters.count || news[place].isEmpty)
+            let credits = CreditStatement(
+                of: ledger.states,
+                under: Self.policy,
+                uses: [],
+                at: Play.date(Self.start + 65 * Self.day)
+            )
+            #expect(credits.balance == (left == "premium" ? 100 : 7), "at place \(place)")
+        }
+    }
 }

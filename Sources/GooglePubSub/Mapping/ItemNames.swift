@@ -10,23 +10,19 @@ struct ItemNames {
     /// The product in the name of the item that stands for the purchase; nil if that has the name of the purchase.
     let main: String?
     private let mainProduct: String
-    private let mayHaveLost: Bool
 
     /// - Parameters:
     ///   - standing: the items that none has replaced.
     ///   - main: the one that stands for the purchase.
     ///   - addOns: the products that are only sold as add-ons.
-    ///   - mayHaveLost: true if the purchase may have had further items before.
     init(
         standing: [SubscriptionPurchase.LineItem],
         main: SubscriptionPurchase.LineItem,
-        addOns: PlayAddOns,
-        mayHaveLost: Bool
+        addOns: PlayAddOns
     ) {
         let basePlans = Set(standing.map(\.productID)).subtracting(addOns.products)
         self.main = basePlans == [main.productID] ? nil : main.productID
         mainProduct = main.productID
-        self.mayHaveLost = mayHaveLost
     }
 
     /// The names in a purchase that another one has replaced; nil if it has no items.
@@ -40,16 +36,16 @@ struct ItemNames {
         self.init(
             standing: purchase.standingItems(addOns, after: predecessor, at: time),
             main: main,
-            addOns: addOns,
-            mayHaveLost: true
+            addOns: addOns
         )
     }
 
     /// The products in names that the main item may have had before under the same token: its own, before other items were removed,
     /// and those of the items that it replaced.
-    func former(outlived: [String]) -> [String] {
-        (main == nil && mayHaveLost ? [mainProduct] : []) + (main == nil && !mayHaveLost ? [] : outlived)
-    }
+    ///
+    /// No notification proves that nothing was removed yet, not even that of the purchase: it may come late or again, and Google always
+    /// answers as of now.
+    func former(outlived: [String]) -> [String] { (main == nil ? [mainProduct] : []) + outlived }
 }
 
 extension SubscriptionPurchase {

@@ -74,8 +74,7 @@ extension ResolutionMapping {
         let names = ItemNames(
             standing: purchase.standingItems(addOns, after: predecessor, at: time),
             main: first,
-            addOns: addOns,
-            mayHaveLost: reason != .notification(.purchased) && purchase.state != .pending
+            addOns: addOns
         )
         var products: Set<String> = [first.productID]
         let others = (owned.filter { !isOutlived($0) } + owned.filter(isOutlived))
