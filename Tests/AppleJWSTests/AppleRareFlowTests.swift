@@ -66,37 +66,52 @@ struct AppleRareFlowTests {
     }
 
     @Test(
-        "grace goes on while an earlier period is asked about, or its money goes back",
-        arguments: ["CONSUMPTION_REQUEST", "REFUND", "REFUND_DECLINED", "REFUND_REVERSED"]
+        "grace goes on while an earlier purchase is asked about, or its money goes back, even if that was for longer",
+        arguments: ["CONSUMPTION_REQUEST", "REFUND", "REFUND_DECLINED", "REFUND_REVERSED"],
+        ["renewed", "upgraded", "refunded"]
     )
-    func graceBesideRefund(type: String) throws {
-        let failing = renewal(60) {
-            $0.isInBillingRetryPeriod = true
-            $0.gracePeriodExpiresDate = day(76)
-        }
-        var past = period("1", from: 0, to: 30)
-        if type == "REFUND" {
+    func graceBesideRefund(type: String, fate: String) throws {
+        // Apple undoes no refund of a purchase that was made again.
+        if type == "REFUND_REVERSED", fate == "refunded" { return }
+        let bought = period("1", from: 0, to: fate == "renewed" ? 30 : 365)
+        var past = bought
+        past.isUpgraded = fate == "upgraded"
+        if fate == "refunded" {
+            past.revocationDate = day(20)
+        } else if type == "REFUND" {
             past.revocationDate = day(63)
-            past.revocationReason = 0
         }
-        let story = [
-            try notified("SUBSCRIBED", "INITIAL_BUY", of: period("1", from: 0, to: 30), with: renewal(30), at: 0.01),
-            try notified("DID_RENEW", nil, of: period("2", from: 30, to: 60), with: renewal(60), at: 30),
-            try notified(
-                "DID_FAIL_TO_RENEW",
-                "GRACE_PERIOD",
-                of: period("2", from: 30, to: 60),
-                with: failing,
-                status: 4,
-                at: 60
-            ),
-            try notified(type, nil, of: past, with: failing, status: 4, at: 63),
-        ]
-        for events in [story, story.reversed()] {
-            let state = try state(events.flatMap(\.self))
-            #expect(state.access(at: day(65)).isGranted)
-            #expect(state.snapshot(at: day(65)).status == .grace)
-            #expect(!state.access(at: day(77)).isGranted)
+        var latest = period("2", from: 30, to: 60)
+        if fate != "renewed" { latest.transactionReason = "PURCHASE" }
+        let (began, detail): (String, String?) =
+            switch fate {
+            case "upgraded": ("DID_CHANGE_RENEWAL_PREF", "UPGRADE")
+            case "refunded": ("SUBSCRIBED", "RESUBSCRIBE")
+            default: ("DID_RENEW", nil)
+            }
+        for isDated in [true, false] {
+            let failing = renewal(60) {
+                $0.isInBillingRetryPeriod = true
+                if isDated { $0.gracePeriodExpiresDate = day(76) }
+            }
+            let story = [
+                try notified(
+                    "SUBSCRIBED",
+                    "INITIAL_BUY",
+                    of: bought,
+                    with: renewal(fate == "renewed" ? 30 : 365),
+                    at: 0.01
+                ),
+                try notified(began, detail, of: latest, with: renewal(60), at: 30),
+                try notified("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: latest, with: failing, status: 4, at: 60),
+                try notified(type, nil, of: past, with: failing, status: 4, at: 63),
+            ]
+            for events in [story, story.reversed()] {
+                let state = try state(events.flatMap(\.self))
+                #expect(state.snapshot(at: day(65)).status == .grace)
+                let end = isDated ? 76.0 : 88
+                #expect(state.access(at: day(end - 1)).isGranted && !state.access(at: day(end)).isGranted)
+            }
         }
     }
 

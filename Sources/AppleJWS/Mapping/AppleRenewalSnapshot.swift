@@ -8,12 +8,13 @@ final class AppleRenewalSnapshot {
     private let status: AppleNotification.Status?
     private let notification: (type: AppleNotification.NotificationType, subtype: AppleNotification.Subtype?)?
     private let assertedAt: Date
-    // Only the transaction that comes with it says so, if there is one.
+    // The transaction that comes with it may be of an earlier purchase, as with a refund, and that may even end later, as a
+    // year that gave way to a month.
     private let isLatest: Bool
+    /// The end of the latest purchase.
+    private let paidUntil: Date?
     private let periodStart: Date?
-    private let retryUntil: Date?
     private let transaction: AppleTransaction?
-    private let expiresDate: Date?
     private let price: Money?
 
     /// Apple's longest grace period, in seconds (App Store Connect Help, "Enable billing grace period": 3, 16 or 28 days).
@@ -30,12 +31,11 @@ final class AppleRenewalSnapshot {
         self.status = status
         self.notification = notification
         self.assertedAt = assertedAt ?? renewalInfo.signedDate
-        // `renewalDate` is the end of the latest purchase. A refund, say, may be of an earlier one.
-        isLatest = transaction?.expiresDate.map { $0 >= renewalInfo.renewalDate ?? $0 } ?? true
+        // https://developer.apple.com/documentation/appstoreserverapi/renewaldate
+        paidUntil = renewalInfo.renewalDate ?? transaction.flatMap { $0.isUpgraded ? nil : $0.expiresDate }
+        isLatest = transaction.map { [paidUntil] in !$0.isUpgraded && $0.expiresDate == paidUntil } ?? false
         periodStart = transaction?.began(by: self.assertedAt, status)
-        retryUntil = transaction?.retryUntil
         self.transaction = transaction
-        expiresDate = transaction?.expiresDate
         price = transaction?.price
     }
 
@@ -78,7 +78,7 @@ final class AppleRenewalSnapshot {
 
     /// True if Apple says that grace runs, and not until when.
     var isGraceOpen: Bool {
-        renewalInfo.gracePeriodExpiresDate == nil && isLatest
+        renewalInfo.gracePeriodExpiresDate == nil
             && (status == .gracePeriod || notification.map { $0 == (.didFailToRenew, .gracePeriod) } ?? false)
     }
 
@@ -86,7 +86,7 @@ final class AppleRenewalSnapshot {
     /// out until when. That it ran out ends it where its end was never stated.
     var graceUntil: Date? {
         if let stated = renewalInfo.gracePeriodExpiresDate { return stated }
-        guard let longest = expiresDate?.addingTimeInterval(Self.longestGrace) else { return nil }
+        guard let longest = paidUntil?.addingTimeInterval(Self.longestGrace) else { return nil }
         if isGraceOpen { return longest }
         return notification?.type == .gracePeriodExpired ? min(longest, assertedAt) : nil
     }
@@ -103,7 +103,7 @@ final class AppleRenewalSnapshot {
             // Of the latest purchase, whatever the transaction is; unnamed it is the last that was known by then.
             periodStart: isLatest ? periodStart : nil,
             graceUntil: graceUntil,
-            retryUntil: isLatest ? retryUntil : nil,
+            retryUntil: renewalInfo.environment.retryUntil(after: paidUntil),
             isGraceInferred: inGrace && isGraceOpen
         )
     }

@@ -252,9 +252,15 @@ extension AppleTransaction {
         return assertedAt
     }
 
+    var retryUntil: Date? { environment.retryUntil(after: expiresDate) }
+}
+
+extension AppleEnvironment {
     /// Apple tries for up to 60 days after the period (App Store Connect help, "Enable billing grace period"). Elsewhere
     /// it is minutes, by a setting of the tester's ("Manage Sandbox Apple Account settings") that nothing states.
-    var retryUntil: Date? { environment == .production ? expiresDate?.addingTimeInterval(60 * 86_400) : nil }
+    func retryUntil(after paidUntil: Date?) -> Date? {
+        self == .production ? paidUntil?.addingTimeInterval(60 * 86_400) : nil
+    }
 }
 
 extension AppleTransaction.BillingPlanType {
