@@ -33,7 +33,10 @@ struct TenureReading {
             let rules = lineage.store.rules
             let stretches = period.accessEnd > period.start ? Stretch.all(of: period, switches[index] ?? []) : []
             var strands = Strand.all(of: stretches, items[index] ?? [])
-            if !stretches.isEmpty { strands.add(period.companions, of: period) }
+            let companions = period.companions.filter { companion in
+                items[index]?.contains { $0.entry.fact.product == companion.product } != true
+            }
+            if !stretches.isEmpty { strands.add(companions, of: period) }
             strands = strands.leavingOut { charges.isUnpaid($0, among: strands, in: period) }
             var isRestored = false
             if let transaction = period.transaction {

@@ -16,6 +16,8 @@ extension PeriodTimeline {
         var givenUntil: Int64?
 
         var start: Int64 { entry.fact.period.startMilliseconds }
+        /// When it ended by itself; `Int64.max` if it lasts as long as its period.
+        var ownEnd: Int64 { endedBy == nil ? .max : end }
         var grantedSince: Int64 { addedAt ?? start }
         /// The times in which it gave access, by what held then.
         var given: [(start: Int64, end: Int64)] {
@@ -56,7 +58,8 @@ extension PeriodTimeline {
             if let main = period.statedProduct, entry.fact.item == period.fact.product {
                 entry = entry.standing(for: main, item: main)
             }
-            var accessEnd = end
+            // It shares the grace of the period that it lasts as long as.
+            var accessEnd = end < period.end ? end : max(end, period.grace?.until ?? .min)
             var itemEnd = self.end(of: entry, in: state)
             // Removed and added again, in one moment of the store's.
             let steps = period.entry.statement
@@ -71,8 +74,8 @@ extension PeriodTimeline {
                 endedBy = period.by
             }
             var item = Item(entry: entry, accessEnd: accessEnd, end: accessEnd, endedBy: endedBy)
-            for cut in [period.cut, period.replacement].compactMap(\.self) {
-                item.accessEnd = min(item.accessEnd, cut.at)
+            if period.cut != nil || period.replacement != nil {
+                item.accessEnd = min(item.accessEnd, period.accessEnd)
             }
             if let added = entry.firstStated, let listed = period.firstStated, listed < added, added > start,
                 added < entry.fact.period.endMilliseconds
@@ -117,14 +120,26 @@ extension PeriodTimeline {
         }
     }
 
-    /// The end of the main product alone, which leaves the other items.
+    /// The end of the main product alone. The period continues with the items that are left, and ends with the last of them.
     mutating func applyEndsOfMainItems(of state: SubscriptionState) {
         guard state.ends.hasItems else { return }
+        let items = itemsOfPeriods
         for index in periods.indices where !periods[index].fact.isBeside {
-            guard let cut = end(of: periods[index].entry, in: state), cut.at < periods[index].accessEnd else {
+            guard let end = end(of: periods[index].entry, in: state), end.at < periods[index].accessEnd else {
                 continue
             }
-            periods[index].cut = cut
+            let left = (items[index] ?? []).filter { $0.end > end.at }
+            guard let last = left.max(by: { $0.ownEnd < $1.ownEnd }) else {
+                periods[index].cut = end
+                continue
+            }
+            (periods[index].mainProductEnd, periods[index].mainProductEndedBy) = (end.at, end.by)
+            periods[index].companions = left.map {
+                Companion(product: $0.entry.fact.product, end: $0.ownEnd, endedBy: $0.endedBy)
+            }
+            guard let by = last.endedBy, last.end < periods[index].accessEnd else { continue }
+            let reason = self.end(of: last.entry, in: state)?.reason ?? end.reason
+            periods[index].cut = Cut(at: last.end, reason: reason, by: by)
         }
     }
 

@@ -198,6 +198,17 @@ extension PeriodTimeline.Period {
         return (stretches.last { $0.start <= time } ?? first).product
     }
 
+    /// The product that lasts as long as it does: the main one, or the first of those that are left if that ended by itself.
+    var lastProduct: ProductID {
+        mainProductEnd == nil ? fact.product : companions.first { $0.end == .max }?.product ?? fact.product
+    }
+
+    /// True if a product is not over before it is.
+    func lasts(with product: ProductID) -> Bool {
+        product == lastProduct
+            || mainProductEnd != nil && companions.contains { $0.end == .max && $0.product == product }
+    }
+
     /// Its terms at a moment.
     func phase(at time: Int64) -> PeriodPhase {
         let phases = entry.phases

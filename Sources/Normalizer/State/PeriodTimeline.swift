@@ -57,7 +57,8 @@ struct PeriodTimeline {
         var givenUntil: Int64?
         /// Its products, if they changed while it ran.
         var stretches: [Stretch] = []
-        /// The products that run next to its main one, and when that ended by itself.
+        /// The products that run next to its main one if they have no periods of their own, or if the main one ended by itself before
+        /// them; and when that ended.
         var companions: [Companion] = []
         var mainProductEnd: Int64?
         /// The end of its main product by itself.

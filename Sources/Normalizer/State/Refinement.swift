@@ -29,11 +29,11 @@ struct Refinement {
             refined.event = (begun ?? reading.event.inferredPeriod).map { refine(renewed, $0) } ?? .renewed(renewed)
             if case .started = refined.event, event.renewsUnderItsName { refined.origin.speech = .renewal }
         case .productChanged(var change):
-            change.from = change.from ?? begun.flatMap(predecessor)?.fact.product
+            change.from = change.from ?? begun.flatMap(predecessor)?.lastProduct
             refined.event = .productChanged(classified(change))
         case .productChangeScheduled(var change):
             let current = now.timeline.granting(at: event.assertedAt.millisecondsSince1970) ?? now.timeline.newest
-            change.from = change.from ?? current?.fact.product
+            change.from = change.from ?? current?.lastProduct
             if change.basis == .inferred, let settled = settledTiming(of: change) {
                 change.timing = settled
             } else if change.basis == .inferred, let from = change.from,
@@ -163,7 +163,7 @@ struct Refinement {
         // nor an item of the same rhythm continues like that.
         let isOfItsOwn = before.fact.phase != .trial && before.hasOtherRhythm(than: period)
         if renewed.cause == .scheduled || renewed.cause == .unknown && isOfItsOwn,
-            period.isProvisional, before.fact.product != period.product,
+            period.isProvisional, !before.lasts(with: period.product),
             before.start < start, before.continues(at: start)
         {
             return .renewed(renewed)
@@ -173,14 +173,11 @@ struct Refinement {
             renewed.cause = .resumption
         } else if let trouble = trouble(before: before, period) {
             renewed.cause = .recovery(from: trouble)
-        } else if before.fact.product != period.product, before.accessEnd < start, runsOn(period.product, until: start)
-        {
-            return .renewed(renewed)
         } else if isBroken(before, until: start) {
             return .started(
                 .init(origin: .resubscribed, phase: renewed.phase, period: renewed.period, price: renewed.price)
             )
-        } else if before.fact.product != period.product {
+        } else if !before.lasts(with: period.product) {
             renewed.cause = .planChange
         } else if before.fact.phase == .trial, period.phase != .trial {
             renewed.cause = .trialConversion
@@ -201,22 +198,15 @@ struct Refinement {
         return cut.reason != .refunded || before.end.addingClamped(ServicePeriod.startTolerance) < start
     }
 
-    /// True if a product ran next to the main one until a moment, and is the rest of the subscription.
-    private func runsOn(_ product: ProductID, until start: Int64) -> Bool {
-        now.timeline.items.contains {
-            $0.entry.fact.product == product && $0.start < start && $0.accessEnd >= start - ServicePeriod.startTolerance
-        }
-    }
-
     private func immediateChange(from before: PeriodTimeline.Period, to period: Fact.Period) -> LifecycleEvent? {
         let start = period.period.startMilliseconds
-        guard before.fact.product != period.product else { return nil }
+        guard !before.lasts(with: period.product) else { return nil }
         let wasReplaced =
             before.cut?.reason == .replaced
             && before.cut.map { ($0.at - start).magnitude <= UInt64(PeriodTimeline.replacementSlack) } == true
         guard start == before.start || start < before.end || wasReplaced else { return nil }
         let change = LifecycleEvent.ProductChange(
-            from: before.fact.product,
+            from: before.lastProduct,
             to: period.product,
             direction: .unknown,
             timing: .immediate,

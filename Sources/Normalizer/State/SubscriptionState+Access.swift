@@ -40,6 +40,7 @@ extension SubscriptionState {
             moments.append(period.accessEnd)
             if period.end < period.accessEnd { moments.append(period.end) }
             for gap in period.gaps { moments += [gap.from, gap.until] }
+            if let end = period.mainProductEnd { moments.append(end) }
         }
         for item in timeline.items { moments += item.given.flatMap { [$0.start, $0.end] } }
         for owned in ownedPurchases { moments += [owned.start, owned.end] }
@@ -281,10 +282,11 @@ extension SubscriptionState {
             }),
             !next.fact.isProvisional
         {
-            return next.fact.product == current.fact.product ? nil : (next.fact.product, nil)
+            return current.lasts(with: next.fact.product) ? nil : (next.fact.product, nil)
         }
         guard let register = newestRegisters(timeline).compactMap(\.nextProduct).highest(),
-            let product = register.value.product, product != current?.fact.product, product != current?.statedProduct
+            let product = register.value.product, current?.lasts(with: product) != true,
+            product != current?.statedProduct
         else { return nil }
         if let stated = timeline.newest?.firstStated, stated > register.by.milliseconds { return nil }
         if isLeftOut(register.by, timeline) { return nil }

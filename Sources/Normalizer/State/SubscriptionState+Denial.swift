@@ -45,7 +45,7 @@ extension SubscriptionState {
             return denied(
                 since: since ?? last.accessEnd,
                 stop.reason,
-                product: last.fact.product,
+                product: last.lastProduct,
                 [stop.by, grace, last.by]
             )
         }
