@@ -44,7 +44,7 @@ struct AppleReportedCases {
         return "{\(written.joined(separator: ","))}"
     }
 
-    private func jws(_ members: [String: String], signedAt days: Double) throws -> String {
+    func jws(_ members: [String: String], signedAt days: Double) throws -> String {
         String(decoding: try fixture.simulator.jws(Array(json(members, signedAt: days).utf8)), as: UTF8.self)
     }
 

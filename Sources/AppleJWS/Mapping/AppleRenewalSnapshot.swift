@@ -43,7 +43,11 @@ final class AppleRenewalSnapshot {
         var facts: [Fact] = []
         if let terms { facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: disabledReason))) }
         // Renewal info is a snapshot: where it names no product, none is planned any more.
-        if terms?.nextProduct == nil { facts.append(.nextProduct(Fact.NextProduct(nextProduct))) }
+        // Of several items the main one may be removed at the renewal, which only the transaction shows.
+        let mayDropMainItem = keepsUnknownProduct && renewalInfo.advancedCommerce != nil
+        if terms?.nextProduct == nil, !mayDropMainItem {
+            facts.append(.nextProduct(Fact.NextProduct(nextProduct)))
+        }
         facts.append(.billing(billing))
         facts.append(.priceChange(Fact.PriceChangeState(priceChange)))
         return facts
@@ -64,7 +68,7 @@ final class AppleRenewalSnapshot {
     /// The product that renews next. A plan that renewal info does not name stays as it is, and so does the item of a generic
     /// product.
     var nextProduct: ProductID? {
-        guard let id = renewalInfo.autoRenewProductID else { return nil }
+        guard let id = renewalInfo.autoRenewProductID, !keepsUnknownProduct else { return nil }
         let isSame = transaction?.productID.hasOctets(of: id) == true
         // A purchase without items that renews as the same product has none.
         if let items = renewalInfo.advancedCommerce, !isSame || transaction?.sku != nil,
@@ -74,6 +78,14 @@ final class AppleRenewalSnapshot {
         }
         let plan = renewalInfo.renewalBillingPlanType ?? (isSame ? transaction?.billingPlanType : nil)
         return ProductID(isSame ? transaction?.sku ?? id : id).under(plan?.partOfProduct)
+    }
+
+    /// True if the same product renews as before, and the transaction is missing that has its plan or item.
+    private var keepsUnknownProduct: Bool {
+        guard transaction == nil, renewalInfo.renewalBillingPlanType == nil,
+            let id = renewalInfo.autoRenewProductID, let current = renewalInfo.productID
+        else { return false }
+        return current.hasOctets(of: id)
     }
 
     /// True if Apple says that grace runs, and not until when.

@@ -124,14 +124,18 @@ extension AppleAdapter {
     ) -> StoreStatement {
         let value = renewalInfo.value
         let environment = value.environment.canonical
-        // Renewal info that was signed moments before the transaction is about its period all the same. That it existed
-        // then makes the transaction older at most, never younger.
-        var period: [Fact] = []
-        if let snapshot, value.signedDate < snapshot.assertedAt, let end = snapshot.transaction.expiresDate,
-            end == value.renewalDate
-        {
-            period = [snapshot.periodFact]
+        // Renewal info is about the purchase that ends when it says, whichever of the two was signed first.
+        let purchase = snapshot.flatMap { snapshot in
+            let transaction = snapshot.transaction
+            return !transaction.isUpgraded && transaction.expiresDate == value.renewalDate ? snapshot : nil
         }
+        // That it existed when the renewal info was signed makes the transaction older at most, never younger.
+        let period = purchase.flatMap { value.signedDate < $0.assertedAt ? $0.periodFact : nil }
+        let renewal = AppleRenewalSnapshot(
+            renewalInfo: value,
+            transaction: purchase?.transaction,
+            status: snapshot?.status
+        )
         let envelope = EventEnvelope(
             provider: .apple,
             store: .appStore,
@@ -148,7 +152,7 @@ extension AppleAdapter {
             )
         )
         return envelope.statement(
-            period + AppleRenewalSnapshot(renewalInfo: value, transaction: nil).facts,
+            [period].compactMap(\.self) + renewal.facts,
             about: SubscriptionID(store: .appStore, environment: environment, id: value.originalTransactionID)
         )
     }
