@@ -8,13 +8,18 @@ struct StatePurchaseTests {
     private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
 
     /// Days after the purchase.
-    private static func day(_ days: Double) -> Date { Date(timeIntervalSince1970: 1_767_225_600 + days * 86_400) }
+    static func day(_ days: Double) -> Date { Date(timeIntervalSince1970: 1_767_225_600 + days * 86_400) }
 
-    private static func reported(_ event: LifecycleEvent, on days: Double, _ fact: Fact) -> NormalizedEvent {
+    private static func reported(
+        _ event: LifecycleEvent,
+        on days: Double,
+        _ fact: Fact,
+        by provider: Provider = .apple
+    ) -> NormalizedEvent {
         NormalizedEvent(
-            id: .notified(lineage, by: .apple, notification: "\(days)"),
+            id: .notified(lineage, by: provider, notification: "\(days)"),
             event: event,
-            provider: .apple,
+            provider: provider,
             store: .appStore,
             environment: .production,
             subscription: lineage,
@@ -34,11 +39,21 @@ struct StatePurchaseTests {
         _ product: ProductID = "p",
         as transaction: TransactionID = "t1"
     ) -> NormalizedEvent {
-        let purchase = LifecycleEvent.OneTimePurchase(type: type, quantity: 1, expires: end)
-        return reported(
+        bought(.init(type: type, quantity: 1, expires: end), product, as: transaction)
+    }
+
+    private static func bought(
+        _ purchase: LifecycleEvent.OneTimePurchase,
+        _ product: ProductID = "p",
+        as transaction: TransactionID = "t1",
+        by provider: Provider = .apple,
+        on days: Double = 0
+    ) -> NormalizedEvent {
+        reported(
             .oneTimePurchased(purchase),
-            on: 0,
-            .purchase(.init(transaction: transaction, product: product, purchase: purchase, at: day(0)))
+            on: days,
+            .purchase(.init(transaction: transaction, product: product, purchase: purchase, at: day(0))),
+            by: provider
         )
     }
 
@@ -214,6 +229,59 @@ struct StatePurchaseTests {
         for catalog in [catalog, ProductCatalog([], unlisted: .consumable), ProductCatalog([])] {
             let written = try CanonicalJSON.bytes(catalog)
             #expect(try JSONDecoder().decode(ProductCatalog.self, from: Data(written)) == catalog)
+        }
+    }
+
+    @Test(
+        "A relay adds what the store leaves open, and takes nothing from what it states",
+        arguments: [
+            // A type that a relay concludes from a gap in its own lists takes no access away.
+            (Sale(.unknown, 3), Sale(.consumable, 1), Sale(.unknown, 3)),
+            (Sale(.unknown, 3), Sale(.nonConsumable, 1), Sale(.nonConsumable, 3)),
+            (Sale(.unknown, 3), Sale(.nonRenewing, 1, until: 30), Sale(.nonRenewing, 3, until: 30)),
+            (Sale(.nonRenewing, 3), Sale(.nonRenewing, 1, until: 30), Sale(.nonRenewing, 3, until: 30)),
+            (Sale(.nonRenewing, 3, until: 20), Sale(.nonRenewing, 1, until: 30), Sale(.nonRenewing, 3, until: 20)),
+            (Sale(.consumable, 3), Sale(.nonConsumable, 1), Sale(.consumable, 3)),
+            (Sale(.unknown, 3), Sale(.unknown, 1, price: 5), Sale(.unknown, 3, price: 5)),
+            (Sale(.unknown, 3, price: 6), Sale(.consumable, 1, price: 5), Sale(.unknown, 3, price: 6)),
+        ]
+    )
+    func relayed(store: Sale, relay: Sale, joined: Sale) throws {
+        let statements = [(Provider.apple, store, 0), (.revenuecat, relay, 1), (.revenuecat, relay, 2)].map {
+            Self.bought($1.detail, by: $0, on: Double($2))
+        }
+        for order in [statements, statements.reversed()] {
+            var state = SubscriptionState(Self.lineage)
+            for statement in order { _ = state.apply(statement) }
+            let read = try JSONDecoder().decode(SubscriptionState.self, from: Data(CanonicalJSON.bytes(state)))
+            let merged = order.map { statement in
+                var part = SubscriptionState(Self.lineage)
+                _ = part.apply(statement)
+                return part
+            }
+            for state in [state, read] + [merged.dropFirst().reduce(merged[0]) { $0.joined(with: $1) ?? $0 }] {
+                #expect(state.purchases["t1"]?.value.purchase == joined.detail)
+            }
+            #expect(read == state)
+        }
+    }
+
+    /// A purchase as one sender states it; its end is in days after it.
+    struct Sale {
+        let detail: LifecycleEvent.OneTimePurchase
+
+        init(
+            _ type: LifecycleEvent.OneTimePurchase.ProductType,
+            _ quantity: Int64,
+            until: Double? = nil,
+            price: Int64? = nil
+        ) {
+            detail = LifecycleEvent.OneTimePurchase(
+                type: type,
+                quantity: quantity,
+                price: price.map { Price(Money(ExactDecimal($0), "USD"), .charged) },
+                expires: until.map(StatePurchaseTests.day)
+            )
         }
     }
 

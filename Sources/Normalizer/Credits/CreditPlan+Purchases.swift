@@ -9,10 +9,10 @@ extension CreditPlan {
         until horizon: Int64
     ) {
         for name in state.purchases.keys.sorted() {
-            guard let register = state.purchases[name], let lineage = state.lineages.first,
-                let allowance = policy.allowance(of: register.value.product, in: lineage.store)
+            guard let entry = state.purchases[name], let lineage = state.lineages.first,
+                let allowance = policy.allowance(of: entry.value.product, in: lineage.store)
             else { continue }
-            let purchase = register.value
+            let purchase = entry.value
             let each = purchase.purchase.familyShared ? allowance.familySharedCredits : allowance.credits
             guard let each, purchase.at.millisecondsSince1970 <= horizon, purchase.purchase.quantity > 0 else {
                 continue
@@ -36,7 +36,7 @@ extension CreditPlan {
                 )
             )
             payments.append(Payment(name: id.rawValue))
-            for (at, fraction) in lost(purchase, register.by, in: state) {
+            for (at, fraction) in lost(purchase, entry.by, in: state) {
                 takings.append(Taking(payment: payments.count - 1, at: at, fraction: fraction))
             }
         }

@@ -56,7 +56,9 @@ extension SubscriptionState {
         for key in ends.keysInOrder { compare(ends[key], "period_ended \(key.name)") }
         for key in refunds.keys.sorted() { compare(refunds[key], "refund \(key.refund ?? key.transaction.rawValue)") }
         for key in charges.keysInOrder { compare(charges[key], "charge \(key)") }
-        for key in purchases.keysInOrder { compare(purchases[key], "purchase \(key)") }
+        for entry in purchases.valuesInOrder {
+            entry.registers.forEach { compare($0, "purchase \($0.value.transaction)") }
+        }
         for lineage in lineages {
             compare(registers[lineage]?.intent, "renewal_intent")
             compare(registers[lineage]?.nextProduct, "next_product")

@@ -460,7 +460,6 @@ extension Fact.RefundState: Assertable {
 extension Fact.OneTimePurchase: Assertable {
     // A statement of the end says more than one that leaves the end to the host, and any type is more than none.
     package var dominance: Int { purchase.expires != nil ? 2 : purchase.type == .unknown ? 0 : 1 }
-    package static var isLasting: Bool { true }
     package var precedence: Int { 0 }
 }
 

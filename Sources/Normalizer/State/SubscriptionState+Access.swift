@@ -74,10 +74,10 @@ extension SubscriptionState {
     struct OwnedPurchase {
         var start: Int64
         var end: Int64
-        var register: Register<Fact.OneTimePurchase>
+        var entry: PurchaseEntry
 
         /// True if its type is unknown.
-        var isPresumed: Bool { register.value.purchase.type == .unknown }
+        var isPresumed: Bool { entry.value.purchase.type == .unknown }
     }
 
     /// One-time purchases that give access: until the refund, or until a stated end. The host uses up a consumable. A
@@ -85,8 +85,8 @@ extension SubscriptionState {
     /// store has it consumed, or the host's catalogue names its type.
     var ownedPurchases: [OwnedPurchase] {
         let gaps = gapsOfPurchases
-        return purchases.values.flatMap { register -> [OwnedPurchase] in
-            let purchase = register.value
+        return purchases.values.flatMap { entry -> [OwnedPurchase] in
+            let purchase = entry.value
             let start = purchase.at.millisecondsSince1970
             var end = purchase.purchase.expires?.millisecondsSince1970 ?? .max
             switch purchase.purchase.type {
@@ -95,15 +95,15 @@ extension SubscriptionState {
             case .consumable: return []
             }
             if let refund = endingRefund(of: purchase) { end = min(end, refund.value.at.millisecondsSince1970) }
-            if let revoked = revocation(of: purchase, statedBy: register.by) {
+            if let revoked = revocation(of: purchase, statedBy: entry.by) {
                 end = min(end, revoked.value.at.millisecondsSince1970)
             }
             return (gaps[transaction(named: purchase.transaction)] ?? []).times(from: start, until: end)
-                .map { OwnedPurchase(start: $0.start, end: $0.end, register: register) }
+                .map { OwnedPurchase(start: $0.start, end: $0.end, entry: entry) }
         }
         .sorted {
             $0.start == $1.start
-                ? $0.register.value.transaction < $1.register.value.transaction : $0.start < $1.start
+                ? $0.entry.value.transaction < $1.entry.value.transaction : $0.start < $1.start
         }
     }
 
@@ -201,12 +201,12 @@ extension SubscriptionState {
         AccessDecision.Grant(
             basis: owned.isPresumed ? .unclassified : .purchase,
             subscription: subscription,
-            product: owned.register.value.product,
+            product: owned.entry.value.product,
             otherProducts: nil,
             phase: nil,
-            transaction: owned.register.value.transaction,
-            ownership: owned.register.value.purchase.familyShared ? .familyShared : .purchased,
-            evidence: [owned.register.by]
+            transaction: owned.entry.value.transaction,
+            ownership: owned.entry.value.purchase.familyShared ? .familyShared : .purchased,
+            evidence: owned.entry.evidence
         )
     }
 }

@@ -89,7 +89,7 @@ extension SubscriptionState: Codable {
             charges.merge(register, at: register.value.transaction)
         }
         for register in try list(.purchases) as [Register<Fact.OneTimePurchase>] {
-            purchases.merge(register, at: register.value.transaction)
+            note(PurchaseEntry(register))
             noteSnapshot(of: register.value.transaction, by: register.by)
         }
         for stored in try list(.snapshots) as [StoredSnapshot] {
@@ -130,7 +130,7 @@ extension SubscriptionState: Codable {
         try write(refunds.valuesInOrder, .refunds)
         try write(unstatedRefundSteps, .withdrawals)
         try write(charges.valuesInOrder, .charges)
-        try write(purchases.valuesInOrder, .purchases)
+        try write(purchases.valuesInOrder.flatMap(\.registers), .purchases)
         try write(switches.valuesInOrder, .switches)
         try write(
             unstatedSnapshots.sorted { $0.key < $1.key }.map {

@@ -77,7 +77,7 @@ extension SubscriptionState {
             )
         }
         if let ranOut {
-            return denied(since: ranOut.end, .unknown, product: ranOut.register.value.product, [ranOut.register.by])
+            return denied(since: ranOut.end, .unknown, product: ranOut.entry.value.product, ranOut.entry.evidence)
         }
         if let next = timeline.periods.first(where: { !$0.neverGave }) {
             return denied(since: nil, .notBegun, product: next.fact.product, [next.by])

@@ -69,7 +69,7 @@ extension SubscriptionState {
             let isOfPeriod = purchases[transaction(of: register.value)] == nil
             amounts.add(register.latest, isOfPeriod: isOfPeriod, of: current)
         }
-        for register in purchases.values { amounts.add(register.latest, of: current) }
+        for purchase in purchases.values { amounts.add(purchase.statement.latest, of: current) }
         // Settings are about what comes next. The report of an end, or of a pause, says that nothing does.
         if moot || newest?.cut == nil { addSettings(situation, of: current, moot: moot, to: &amounts) }
         return amounts.events.sorted { ($0.effectiveAt, $0.id.description) < ($1.effectiveAt, $1.id.description) }

@@ -123,7 +123,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The steps of refunds: when each took access away, and when it was undone. They count for the past.
     package internal(set) var refundSteps: [RefundStep.Key: RefundStep] = [:]
     package internal(set) var charges: [TransactionID: Register<Fact.Charge>] = [:]
-    package internal(set) var purchases: [TransactionID: Register<Fact.OneTimePurchase>] = [:]
+    package internal(set) var purchases: [TransactionID: PurchaseEntry] = [:]
     package internal(set) var switches: [SwitchKey: Register<Fact.ProductSwitch>] = [:]
     /// When snapshots stated each transaction.
     package internal(set) var snapshots: [TransactionID: SnapshotTimes] = [:]
@@ -189,7 +189,7 @@ public struct SubscriptionState: Hashable, Sendable {
         refunds.merge(other.refunds)
         for step in other.refundSteps.values { note(step) }
         charges.merge(other.charges)
-        purchases.merge(other.purchases)
+        for purchase in other.purchases.values { note(purchase) }
         switches.merge(other.switches)
         for (transaction, times) in other.snapshots { noteSnapshot(of: transaction, at: times) }
         for (identifier, claim) in other.claims {
@@ -290,7 +290,7 @@ public struct SubscriptionState: Hashable, Sendable {
             let isNewStep = note(assertion)
             return refunds.insert(assertion, at: RefundKey(refund)) || isNewStep
         case .purchase(let purchase):
-            let isNew = purchases.insert(Assertion(purchase, by: citation), at: purchase.transaction)
+            let isNew = note(PurchaseEntry(Register(Assertion(purchase, by: citation))))
             return noteSnapshot(of: purchase.transaction, by: citation) || isNew
         case .owner(let account):
             let known = claims
