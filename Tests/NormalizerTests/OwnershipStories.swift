@@ -273,6 +273,35 @@ struct OwnershipStories {
         }
     }
 
+    /// A store writes the account that was set at purchase into all that it states later.
+    @Test(
+        "a buyer whom the store named before a transfer is no word against it, and one whom it names first since then is",
+        arguments: [Account.Source.appAccountToken, .obfuscatedAccountID]
+    )
+    func repeatedBuyer(source: Account.Source) {
+        let buyer = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        func stated(at days: Double) -> NormalizedEvent {
+            var event = Self.owned("year", .appStore, by: Account(buyer, source), at: days)
+            (event.provider, event.event) = (.apple, .autoRenewEnabled)
+            event.id = EventID(provider: .apple, environment: .production, notification: "\(days)")
+            return event
+        }
+        let moved = [
+            Self.owned("year", .appStore, by: Account(buyer, .appUserID)), Self.moved([buyer], ["u2"], at: 10),
+            stated(at: 20),
+        ]
+        for story in (moved + [stated(at: 5)]).orders(seed: 4) {
+            let ledger = Self.ledger(story)
+            #expect(Self.lineages(buyer, ledger, at: 9) == ["year"])
+            #expect(Self.lineages("u2", ledger) == ["year"])
+            #expect(Self.lineages(buyer, ledger) == [])
+            #expect(ledger.access(of: .init("u2", .appUserID), at: AccountStories.day(100)).conflicts == [])
+        }
+        for story in moved.orders(seed: 5) {
+            #expect(Self.lineages(buyer, Self.ledger(story)) == ["year"])
+        }
+    }
+
     @Test("a transfer back explains what is named for the old account afterwards")
     func thereAndBack() {
         let story = [

@@ -80,8 +80,8 @@ struct Ownerships {
 
     private enum Word { case former, new }
 
-    /// The account that was named for the lineage since a transfer. The provider whose accounts moved knows best; the
-    /// store, which still names the buyer, counts if that provider names none.
+    /// The account that was named for the lineage since a transfer. The provider whose accounts moved knows best. Another one counts if
+    /// that one names none, and if the name is new: a store repeats the buyer of before in all that it states later.
     private func word(on move: AccountTransfer, at position: Int) -> Word? {
         let sources = Set((move.transfer.from + move.recipients).map(\.source))
         let former = Set(move.transfer.from.map(\.name))
@@ -100,6 +100,7 @@ struct Ownerships {
             switch (isNew, sources.contains(identifier.source)) {
             case (true, _): latest.new = max(latest.new ?? stated, stated)
             case (false, true): latest.former = max(latest.former ?? stated, stated)
+            case (false, false) where claim.first.milliseconds <= move.moment: break
             case (false, false): latest.formerElsewhere = stated
             }
         }
