@@ -166,6 +166,33 @@ struct SuccessionTests {
         }
     }
 
+    /// The order of the new product is made when the change is arranged, and its first renewal is the first that is reported.
+    @Test(
+        "a change at the end of a period is one purchase, by whichever order its first period is named",
+        arguments: [("GPA.2", true), ("GPA.2..0", true), ("GPA.2..1", false)]
+    )
+    func changeAtEnd(order: String, isOne: Bool) throws {
+        let change = webhook(
+            "PRODUCT_CHANGE",
+            at: t0 + 15 * day,
+            Period(t0, to: t1, "GPA.1"),
+            product: "basic",
+            changes: ["new_product_id": "pro"]
+        )
+        var begun = webhook("RENEWAL", at: t1 + 2000, Period(t1, to: t1 + 31 * day, order), product: "pro")
+        begun.members["original_transaction_id"] = "GPA.2"
+        for webhooks in StoryTests.permutations([purchase, change, begun]) {
+            let states = try played(webhooks).states
+            #expect(states.map { $0.lineages.map(\.id) } == (isOne ? [["GPA.1", "GPA.2"]] : [["GPA.1"], ["GPA.2"]]))
+            #expect(states.first?.snapshot(at: date(t1 + day)).pendingProduct == (isOne ? nil : "pro"))
+        }
+        // A change whose product is not named is no change to what renews at that moment.
+        let unnamed = webhook("PRODUCT_CHANGE", at: t1, Period(t0, to: t1, "GPA.1"), product: "basic")
+        for webhooks in StoryTests.permutations([purchase, unnamed, begun]) where order == "GPA.2..0" {
+            #expect(try played(webhooks).states.count == 2)
+        }
+    }
+
     @Test("in order, it is a change at once, and the end of the old product is no churn")
     func wording() throws {
         var ledger = AccountLedger()

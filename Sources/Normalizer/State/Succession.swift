@@ -13,14 +13,18 @@ extension SubscriptionState {
             guard let store = entry.relayedStore, registers.stores.contains(store) else {
                 return false
             }
+            if entry.isFirstRenewal, isAnnounced(entry.fact, in: store, byName: true) { return true }
             return entry.mayBegin
                 && (isAnnounced(entry.fact, in: store)
                     || isTakenPlace(by: entry.fact, isFree: other.isChargedNothing(for: entry.fact)))
         }
     }
 
-    private func isAnnounced(_ period: Fact.Period, in store: PurchaseStore) -> Bool {
-        successions.contains { $0.announces(period.product, at: period.period.startMilliseconds, in: store) }
+    /// - Parameter byName: true if only a change to a stated product announces it.
+    private func isAnnounced(_ period: Fact.Period, in store: PurchaseStore, byName: Bool = false) -> Bool {
+        successions.contains {
+            (!byName || $0.to != nil) && $0.announces(period.product, at: period.period.startMilliseconds, in: store)
+        }
     }
 
     /// An account has a subscription once, so that another base plan of it takes the place of the one that runs, and so does more of what
@@ -76,6 +80,16 @@ extension SubscriptionState.PeriodEntry {
     fileprivate var mayBegin: Bool {
         fact.transaction == nil || lineages.contains { $0.id == fact.transaction?.rawValue }
     }
+
+    /// True if it is the first renewal of the order that its lineage has its name from. A change at the end of a period makes that order
+    /// when it is arranged, and the product begins with the renewal.
+    fileprivate var isFirstRenewal: Bool { lineages.contains { fact.transaction?.isFirstRenewal(of: $0) == true } }
+}
+
+extension TransactionID {
+    fileprivate func isFirstRenewal(of lineage: SubscriptionID) -> Bool {
+        renewal == 0 && firstOrder.rawValue == lineage.id
+    }
 }
 
 extension StoreStatement {
@@ -96,7 +110,8 @@ extension StoreStatement {
         return facts.contains { fact in
             switch fact {
             case .succession: true
-            case .period(let period): period.transaction == nil || period.transaction?.rawValue == subscription.id
+            case .period(let period):
+                period.transaction.map { $0.rawValue == subscription.id || $0.isFirstRenewal(of: subscription) } ?? true
             case .owner(let account): account.identifiers.contains { known?.claims[$0] == nil }
             default: false
             }
