@@ -102,6 +102,39 @@ struct ClosureTests {
         )
     }
 
+    @Test("what is replaced at its end goes on until then, if its successor is not known, or begins at that end")
+    func replacedAtEnd() throws {
+        let both = [Self.lineage, Self.successor]
+        func planned(_ ends: [Double]) -> StoreStatement {
+            Self.statement(
+                "PLANNED",
+                at: 12,
+                by: .revenuecat,
+                ends.map { .succession(.init(at: Self.day($0), from: "pro:monthly", to: "basic:monthly")) }
+            )
+        }
+        func over(_ reason: LifecycleEvent.Expired.Reason) -> StoreStatement {
+            let end = Fact.PeriodEnd(start: Self.day(0), transaction: "o", at: Self.day(12), reason: reason)
+            return Self.statement(
+                "OVER",
+                at: 12.1,
+                [.closure(.init(at: Self.day(12), reason: reason, covering: [])), .periodEnded(end)]
+            )
+        }
+        func access(_ statements: [StoreStatement]) throws -> [Bool] {
+            try Self.access([Self.first] + statements, of: both, at: [11, 20, 31])
+        }
+        let lost = [planned([12, 30]), over(.replaced)]
+        #expect(try access(lost) == [true, true, false])
+        let renewed = Self.statement("RENEWED", at: 30, of: Self.successor, [Self.period("p..0", from: 30, to: 60)])
+        #expect(try access(lost + [renewed]) == [true, true, true])
+        // Its time is that of the successor, once one is known, and nothing else dates the change to the end.
+        let short = Self.statement("SHORT", at: 12.2, of: Self.successor, [Self.period("p", from: 12, to: 15)])
+        #expect(try access(lost + [short]) == [true, false, false])
+        #expect(try access([planned([12]), over(.replaced)]) == [true, false, false])
+        #expect(try access([planned([12, 30]), over(.customer)]) == [true, false, false])
+    }
+
     @Test("a closure does not concern later statements: a period that begins later, or the same period stated again")
     func since() throws {
         let hold = Self.statement("HOLD", at: 20, [Self.closed(20)])

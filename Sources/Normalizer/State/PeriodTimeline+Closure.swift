@@ -6,7 +6,7 @@ extension PeriodTimeline {
         guard !closures.isEmpty else { return }
         for index in periods.indices {
             let ends = periods[index].lineages.flatMap { closures[$0] ?? [] }
-                .filter { periods[index].isClosed(by: $0) }
+                .filter { periods[index].isClosed(by: $0) && !outlasts(index, $0) }
             periods[index].closure = ends.max { $0.by.precedes($1.by) }
             let cuts = ends.filter { $0.at < periods[index].accessEnd }
             guard let cut = cuts.min(by: { $0.precedes($1) }) else { continue }

@@ -26,6 +26,7 @@ extension PeriodTimeline {
         }
         for (index, register) in latest {
             let cut = Cut(register.latest)
+            if outlasts(index, cut) { continue }
             if lifts(cut, periods[index], in: state) {
                 periods[index].liftedCut = cut
             } else {

@@ -72,6 +72,20 @@ extension PeriodTimeline {
         }
     }
 
+    /// True if a period goes on although its purchase is stated as replaced: a relay dates the change to the period's end, and none is
+    /// known that began in its place. The store moves the time that is left to a purchase whose notification may be lost.
+    func outlasts(_ index: Int, _ cut: Cut) -> Bool {
+        let period = periods[index]
+        guard !successions.isEmpty, cut.reason == .replaced, cut.at < period.end, period.end < .max else {
+            return false
+        }
+        return period.lineages.contains { lineage in
+            let window = lineage.store.rules.replacementWindow.magnitude
+            return successions.contains { $0.from.mayBe(period.fact.product) && $0.isAround(period.end, window) }
+                && !periods.contains { $0.start > period.start && ($0.start - cut.at).magnitude <= window }
+        }
+    }
+
     /// True if a later period continues the product of one. A statement that lists all items and leaves out a period that
     /// has not ended replaces it with the periods that it lists.
     private func isContinued(_ index: Int, by later: Int) -> Bool {

@@ -60,13 +60,16 @@ extension Fact.Succession {
         -> Bool
     {
         guard former.map({ $0.mayBe(from) }) ?? true else { return false }
-        let distance = (moment - at.millisecondsSince1970).magnitude
         // The same product again is no change to another one of its group.
         guard let successors = to.map({ [$0] }) ?? (product == from ? nil : among) else {
-            return distance <= store.rules.unnamedReplacementWindow.magnitude
+            return isAround(moment, store.rules.unnamedReplacementWindow.magnitude)
         }
-        return distance <= store.rules.replacementWindow.magnitude
-            && successors.contains { product.mayBe($0) }
+        return isAround(moment, store.rules.replacementWindow.magnitude) && successors.contains { product.mayBe($0) }
+    }
+
+    /// True if it is dated to a moment, give or take a window in milliseconds.
+    func isAround(_ moment: Int64, _ window: UInt64) -> Bool {
+        (moment - at.millisecondsSince1970).magnitude <= window
     }
 }
 
