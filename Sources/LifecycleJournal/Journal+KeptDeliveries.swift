@@ -49,6 +49,15 @@ extension Journal {
         }
     }
 
+    /// How many deliveries that were answered at once are still to be taken in, counted up to a limit: those that are due, as in
+    /// ``backlog(upTo:)``, those that a worker has at this moment, and those that will be tried again.
+    ///
+    /// - Throws: ``JournalError``.
+    public func waitingDeliveries(upTo limit: Int) async throws(JournalError) -> Int {
+        let selection = JournalSelection(group: DeliveryPlace.waiting.rawValue, limit: limit)
+        return try await read { try await $0.records(selection, in: .delivery).count }
+    }
+
     /// Indexes a kept delivery by its lineages.
     static func index(_ delivery: JournalRecord, noting detail: DeliveryDetail, _ transaction: any JournalTransaction)
         async throws

@@ -138,12 +138,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     ///
     /// - Throws: ``JournalError``.
     public func abandoned(id: String) async throws(JournalError) -> Item? {
-        guard let record = try await record(id, in: .dead) else { return nil }
-        do {
-            return try Item(record, attempts: QueueDetail(of: record).attempts)
-        } catch {
-            throw JournalError(wrapping: error)
-        }
+        try item(await record(id, in: .dead))
     }
 
     /// Takes the item with this id, due or not, and even if another worker has it. Call ``done(_:)`` with it to say that
@@ -161,6 +156,33 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     /// - Throws: ``JournalError``.
     public func waiting(limit: Int = 100) async throws(JournalError) -> [Item] {
         try await items(JournalSelection(group: QueuePlace.due.rawValue, limit: limit))
+    }
+
+    /// The item that is not done and was stored first, whenever it will be tried again; nil if all are done.
+    ///
+    /// The rows are in the order of their next attempts, so it reads every one that is not done, a thousand at a time, and
+    /// lets others write in between.
+    ///
+    /// - Throws: ``JournalError``.
+    public func oldest() async throws(JournalError) -> Item? {
+        let table = table
+        var selection = JournalSelection(group: QueuePlace.due.rawValue, limit: 1000)
+        var oldest: JournalRecord?
+        while true {
+            let page = selection
+            let records = try await journal.read { try await $0.records(page, in: table) }
+            oldest = ([oldest].compactMap(\.self) + records).min { $0.number < $1.number }
+            guard records.count == page.limit, let last = records.last else { return try item(oldest) }
+            selection = selection.following(last)
+        }
+    }
+
+    private func item(_ record: JournalRecord?) throws(JournalError) -> Item? {
+        do {
+            return try record.map { try Item($0, attempts: QueueDetail(of: $0).attempts) }
+        } catch {
+            throw JournalError(wrapping: error)
+        }
     }
 
     private func items(_ selection: JournalSelection) async throws(JournalError) -> [Item] {
@@ -349,7 +371,8 @@ extension Journal {
         return try await transaction.insert(record, into: .due)
     }
 
-    /// Duties due at `time` or before, the longest due first, without a lease.
+    /// Open duties that are due at `time` or before, the longest due first, without a lease. A duty is open until it is done or given
+    /// up: also while a worker has it, or until its next attempt. All open duties are read for it.
     ///
     /// - Parameters:
     ///   - time: the time, such as now.
@@ -363,28 +386,23 @@ extension Journal {
         after id: String? = nil,
         limit: Int = 100
     ) async throws(JournalError) -> [DueItem] {
-        try await read { transaction in
-            // Duties of other kinds are read as well, so many at a time.
-            let count = kind == nil ? limit : max(limit, 1000)
-            let group = QueuePlace.due.rawValue
-            var selection = JournalSelection(group: group, through: time.milliseconds, limit: count)
-            if let id {
-                guard let record = try await transaction.record(JournalKey.text(id), in: .due), record.group == group,
-                    record.order <= time.milliseconds
-                else { throw JournalError(.invalidArgument, "the duty to begin after is not due; begin anew") }
-                selection = selection.following(record)
-            }
-            var found: [DueItem] = []
-            while true {
-                let records = try await transaction.records(selection, in: .due)
-                for record in records where found.count < limit {
-                    let item = try CanonicalJSON.value(DueItem.self, from: record.body)
-                    if kind == nil || item.kind == kind { found.append(item) }
-                }
-                guard found.count < limit, records.count == count, let last = records.last else { return found }
-                selection = selection.following(last)
+        let all = JournalSelection(group: QueuePlace.due.rawValue, limit: 1000)
+        let found = try await read { transaction in
+            try await transaction.allRecords(all, in: .due).map { record in
+                (item: try CanonicalJSON.value(DueItem.self, from: record.body), number: record.number)
             }
         }
+        // The rows' own order changes with every attempt, so that a page would miss some.
+        let due = found.filter { $0.item.dueAt <= time }
+            .sorted { ($0.item.dueAt, $0.number) < ($1.item.dueAt, $1.number) }.map(\.item)
+        var rest = due[...]
+        if let id {
+            guard let index = due.firstIndex(where: { $0.id == id }) else {
+                throw JournalError(.invalidArgument, "the duty to begin after is not due; begin again without it")
+            }
+            rest = due[(index + 1)...]
+        }
+        return Array(rest.filter { kind == nil || $0.kind == kind }.prefix(max(limit, 0)))
     }
 
     /// How far a source was read, in its reader's own words; nil if nothing was noted.

@@ -199,6 +199,47 @@ struct AnswersTests {
         #expect(try await journal.duties.waiting().isEmpty)
     }
 
+    @Test("while each stays in the list, in its place, until it is done", arguments: TestedStorage.available)
+    func listed(storage: TestedStorage) async throws {
+        let journal = try await journal(try await storage.open(in: folder)[0])
+        for (id, seconds) in [("last", 60.0), ("first", -60), ("future", 3600)] {
+            #expect(try await journal.schedule(DueItem("call", id: id, dueAt: Self.start.addingTimeInterval(seconds))))
+        }
+        time.advance(60)
+        let ids = ["first", "acknowledgement/\(Self.required.events[0].id)", "last"]
+        func listed(after id: String? = nil) async throws -> [String] {
+            try await journal.due(at: time.now, after: id).map(\.id)
+        }
+        #expect(try await listed() == ids)
+        let asked = Store(failing: .unavailable)
+        #expect(try await journal.answer(with: [asked]).postponed == 1)
+        #expect(try await listed() == ids, "it is postponed")
+        #expect(try await listed(after: ids[1]) == ["last"], "a page begins after it all the same")
+        let leased = try await journal.duties.next(2, lease: .seconds(60))
+        #expect(leased.map(\.id) == ["first", "last"])
+        #expect(try await listed() == ids, "a worker has them")
+        for item in leased { try await journal.duties.done(item) }
+        #expect(try await listed() == [ids[1]])
+    }
+
+    @Test("and news has an oldest piece, however late it is tried again", arguments: TestedStorage.available)
+    func oldest(storage: TestedStorage) async throws {
+        let journal = try await journal(try await storage.open(in: folder)[0])
+        let first = try #require(try await journal.outbox.next(lease: .seconds(60)).first)
+        try await journal.outbox.failed(first, because: "refused", retryAt: time.now.addingTimeInterval(3600))
+        var other = Self.required
+        other.events[0].id = .notified(Self.lineage, by: .google, notification: "other")
+        try await journal.apply(other)
+        #expect(try await journal.outbox.waiting(limit: 1).first?.id == other.events[0].id.description)
+        #expect(try await journal.outbox.oldest()?.id == first.id)
+        for id in [first.id, other.events[0].id.description] {
+            let item = try #require(try await journal.outbox.take(id: id))
+            #expect(try await journal.outbox.oldest()?.id == id)
+            try await journal.outbox.done(item)
+        }
+        #expect(try await journal.outbox.oldest()?.id == nil)
+    }
+
     @Test("nothing that is no one's business: that is the host's")
     func business() async throws {
         let journal = try await journal()

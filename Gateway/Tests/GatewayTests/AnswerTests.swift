@@ -193,21 +193,21 @@ import Testing
     }
 
     /// Google's question about a refund, which names an order and no purchase.
-    static func review(of order: TransactionID) -> Normalization {
+    static func review(of order: TransactionID, at time: Date = Bench.now) -> Normalization {
         Normalization([
             NormalizedEvent(
                 id: EventID(provider: .google, environment: .unknown, notification: "refund_review/\(order)"),
                 event: .refundRequested(
-                    .init(transaction: order, answerBy: Bench.now.addingTimeInterval(86_400))
+                    .init(transaction: order, answerBy: time.addingTimeInterval(86_400))
                 ),
                 provider: .google,
                 store: .playStore,
                 environment: .unknown,
                 transaction: order,
-                occurredAt: Bench.now,
-                effectiveAt: Bench.now,
-                assertedAt: Bench.now,
-                receivedAt: Bench.now,
+                occurredAt: time,
+                effectiveAt: time,
+                assertedAt: time,
+                receivedAt: time,
                 facts: [],
                 origin: Origin(
                     type: "pendingRefundReviewNotification",

@@ -21,7 +21,7 @@ struct OperationRoutes: Sendable {
         // Says that the database answers.
         router.get("ready") { _, context in
             do {
-                _ = try await cancelling(after: .seconds(5)) { try await journal.due(at: now(), limit: 1) }
+                _ = try await cancelling(after: .seconds(5)) { try await journal.duties.waiting(limit: 1) }
                 return Self.text(.ok, "ready\n")
             } catch {
                 context.logger.error("not ready", metadata: ["error": "\(error)"])
@@ -48,7 +48,7 @@ struct OperationRoutes: Sendable {
     }
 
     /// Depths, read when they are asked for. They are counted up to a thousand, and deliveries and news, which are longer, up to a
-    /// hundred: that is alarming enough.
+    /// hundred: that is alarming enough. The age of the oldest news is exact, since an alarm waits for it to grow.
     private func measure() async throws {
         let quarantined = try await journal.quarantine.sizes().values
         metrics.gauge("lifecycle_quarantine_depth", quarantined.reduce(0) { $0 + $1.deliveries })
@@ -57,11 +57,10 @@ struct OperationRoutes: Sendable {
         metrics.gauge("lifecycle_due_items_overdue", try await journal.due(at: now(), limit: 1000).count)
         metrics.gauge("lifecycle_duties_dismissed", try await journal.duties.abandoned(limit: 1000).count)
         metrics.gauge("lifecycle_questions_due", try await journal.questions(at: now(), limit: 1000).count)
-        metrics.gauge("lifecycle_deliveries_waiting", try await journal.backlog(upTo: 100))
+        metrics.gauge("lifecycle_deliveries_waiting", try await journal.waitingDeliveries(upTo: 100))
         if journal.options.usesOutbox {
-            let news = try await journal.outbox.waiting(limit: 100)
-            let oldest = news.map(\.value.event.receivedAt).min() ?? now()
-            metrics.gauge("lifecycle_news_waiting", news.count)
+            metrics.gauge("lifecycle_news_waiting", try await journal.outbox.waiting(limit: 100).count)
+            let oldest = try await journal.outbox.oldest()?.value.event.receivedAt ?? now()
             metrics.gauge("lifecycle_news_lag_seconds", Int(max(now().timeIntervalSince(oldest), 0)))
         }
         for source in sources {

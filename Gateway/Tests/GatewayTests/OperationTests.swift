@@ -1,0 +1,41 @@
+import Configuration
+import Foundation
+@testable import Gateway
+import Hummingbird
+import LifecycleJournal
+import Normalizer
+import Testing
+
+@Suite("Operation", .timeLimit(.minutes(5))) struct OperationTests {
+    @Test("work that is stuck shows in the metrics and in the list of duties, also between two attempts")
+    func shown() async throws {
+        let bench = try Bench()
+        let gateway = try await bench.gateway([
+            "news.url": "https://backend.example.com/news",
+            "news.secret": .init(.string(NewsTests.secret), isSecret: true),
+        ])
+        let journal = Journal(try await bench.storage(), now: { Bench.now })
+        // The oldest news failed, so more than a hundred are posted before it.
+        try await journal.apply(AnswerTests.review(of: "GPA.0", at: Bench.now.addingTimeInterval(-1000)))
+        let oldest = try #require(try await journal.outbox.next(lease: .seconds(60)).first)
+        try await journal.outbox.failed(oldest, because: "refused", retryAt: Bench.now.addingTimeInterval(3600))
+        for number in 1...120 {
+            let order = TransactionID("GPA.\(number)")
+            try await journal.apply(AnswerTests.review(of: order, at: Bench.now.addingTimeInterval(-10)))
+        }
+        let duties = try await journal.duties.next(60, lease: .seconds(60))
+        for duty in duties.prefix(30) { try await journal.duties.failed(duty, because: "refused") }
+        // It is tried again in a minute.
+        let later = Journal(try await bench.storage(), now: { Bench.now.addingTimeInterval(60) })
+        let adapter = try #require(try GatewayConfiguration(bench.settings()).sources.first).adapter
+        _ = await later.accept(try bench.purchase(), with: adapter, as: "apple")
+        try await RouterClient.with(gateway.router) { client in
+            let text = try await client.get("/metrics").text
+            #expect(text.contains("lifecycle_news_lag_seconds 1000.0\n"))
+            #expect(text.contains("lifecycle_due_items_overdue 121.0\n"))
+            #expect(text.contains("lifecycle_deliveries_waiting 1.0\n"))
+            let listed = try JSON(try await client.get("/v1/due?limit=1000").text.utf8).array
+            #expect(listed?.count == 121)
+        }
+    }
+}
