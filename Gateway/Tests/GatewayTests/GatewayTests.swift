@@ -116,6 +116,21 @@ import Testing
                 setting: "token.reader.secret"
             ),
             Mistake(
+                testDescription: "two tokens with one secret",
+                changes: ["token.reader.secret": .init(.string(Bench.adminToken), isSecret: true)],
+                setting: "token.operator.secret"
+            ),
+            Mistake(
+                testDescription: "a token twice",
+                changes: ["tokens": .init(.stringArray(["reader", "operator", "reader"]), isSecret: false)],
+                setting: "tokens"
+            ),
+            Mistake(
+                testDescription: "a token without a name",
+                changes: ["tokens": .init(.stringArray([""]), isSecret: false)],
+                setting: "tokens"
+            ),
+            Mistake(
                 testDescription: "unknown policy for revocation",
                 changes: ["source.apple.revocation": "sometimes"],
                 setting: "source.apple.revocation"
@@ -204,7 +219,9 @@ import Testing
         let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(mistake.changes)) }
         #expect(error?.setting == mistake.setting)
         #expect(error?.message.contains("short") != true || mistake.testDescription != "short token")
-        #expect(["s3cr", "etpw", "et-pw", "1234"].allSatisfy { error?.message.contains($0) == false })
+        #expect(
+            ["s3cr", "etpw", "et-pw", "1234", Bench.adminToken].allSatisfy { error?.message.contains($0) == false }
+        )
     }
 
     @Test(

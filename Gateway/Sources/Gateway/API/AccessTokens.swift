@@ -35,10 +35,13 @@ struct AccessTokens: Sendable {
                 "names none, so no question could be answered. List a name, and set token.<name>.secret"
             )
         }
+        guard !names.contains("") else { throw SettingError("tokens", "has an empty name") }
+        guard Set(names).count == names.count else { throw SettingError("tokens", "names a token twice") }
         var generator = SystemRandomNumberGenerator()
         let key = SecretBytes(bytes: (0..<32).map { _ in .random(in: .min ... .max, using: &generator) })
         self.key = key
-        tokens = try names.map { name in
+        var tokens: [Token] = []
+        for name in names {
             let reader = reader.scoped(to: ConfigKey(["token", name]))
             guard let secret = reader.string(forKey: "secret", isSecret: true), secret.utf8.count >= 16,
                 !GatewayConfiguration.isPlaceholder(secret)
@@ -54,8 +57,16 @@ struct AccessTokens: Sendable {
                 }
                 return scope
             }
-            return Token(name: name, code: try key.authenticationCode(over: Array(secret.utf8)), scopes: Set(scopes))
+            let code = try key.authenticationCode(over: Array(secret.utf8))
+            if let other = tokens.first(where: { $0.code == code }) {
+                throw SettingError(
+                    "token.\(name).secret",
+                    "must differ from the secret of \(other.name), which has its own scopes"
+                )
+            }
+            tokens.append(Token(name: name, code: code, scopes: Set(scopes)))
         }
+        self.tokens = tokens
     }
 
     /// Checks the token of a request, and reads its query. Every call with a token begins here, so that none drops a parameter.
@@ -80,9 +91,7 @@ struct AccessTokens: Sendable {
         guard let code = try? key.authenticationCode(over: shown) else {
             throw HTTPError(.serviceUnavailable, message: "the token cannot be checked")
         }
-        var scopes: Set<Scope>?
-        for token in tokens where token.code == code { scopes = token.scopes }
-        guard let scopes else {
+        guard let scopes = tokens.first(where: { $0.code == code })?.scopes else {
             throw HTTPError(
                 .unauthorized,
                 headers: [.wwwAuthenticate: #"Basic realm="lifecycle""#],
