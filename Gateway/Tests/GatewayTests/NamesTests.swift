@@ -121,6 +121,16 @@ import Testing
         }
     }
 
+    @Test("an upload that needs a key for asking is refused for good without one, and names the setting")
+    func keylessUpload() async throws {
+        let gateway = try await Bench().gateway()
+        try await RouterClient.with(gateway.router) { client in
+            let answer = try await client.post("/v1/uploads/shop", #"{"checkout_session":"cs_test_1"}"#)
+            #expect(answer.status == .unprocessableContent)
+            #expect(answer.text.contains("source.shop.api_key"))
+        }
+    }
+
     @Test(
         "a sealing key that is short or the example's stops the start, and is not shown",
         arguments: ["short-key-9f", "set SEALING_KEY to a secret of your own", ""]

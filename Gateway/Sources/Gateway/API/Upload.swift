@@ -67,10 +67,15 @@ extension Source {
                 receivedAt: time
             )
         case let stripe as StripeAdapter:
-            return try await stripe.receive(
-                checkoutSession: try required(upload.checkoutSession, "checkout_session"),
-                receivedAt: time
-            )
+            let session = try required(upload.checkoutSession, "checkout_session")
+            // The adapter's error is that Stripe cannot be asked now, and the app would upload it again for ever.
+            guard !questions.isEmpty else {
+                throw HTTPError(
+                    .unprocessableContent,
+                    message: "the upload was not taken: source.\(name).api_key is not configured"
+                )
+            }
+            return try await stripe.receive(checkoutSession: session, receivedAt: time)
         default:
             throw HTTPError(.badRequest, message: "nothing can be uploaded to a source of \(adapter.provider)")
         }
