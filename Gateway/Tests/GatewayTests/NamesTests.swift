@@ -105,11 +105,16 @@ import Testing
             ),
             (
                 #"{"id":"1","credits":1.5,"account":"42","account_source":"app_user_id"}"#,
-                "a number of the body must be a whole number"
+                "credits must be a whole number"
             ),
             (#"{"id":1,"credits":3,"account":"42","account_source":"app_user_id"}"#, "id must be a text"),
             (#"{"id":"1","account":"42","account_source":"app_user_id"}"#, "credits is missing"),
-            ("", "the body is not JSON"), ("{", "the body is not JSON"), ("[]", "the body must be an object"),
+            (
+                #"{"id":"1","credits":0,"account":"42","account_source":"app_user_id","credits":5}"#,
+                "the body is not JSON, or has a member twice"
+            ),
+            ("", "the body is not JSON, or has a member twice"), ("{", "the body is not JSON, or has a member twice"),
+            ("[]", "the body must be an object"), ("null", "the body is missing"),
         ]
     )
     func unreadable(body: String, message: String) async throws {

@@ -1,25 +1,27 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Normalizer
 
 /// The body of a request. It has no members but the known ones: a misspelled one would be about something else without a word.
 protocol RequestBody: Decodable {
     associatedtype Member: CodingKey & CaseIterable
 }
 
-/// A body that was read with all of its members known.
-struct Checked<Body: RequestBody>: Decodable {
-    var body: Body
+/// A body that was read with all of its members known, or the reason why it could not be.
+private struct Checked<Body: RequestBody>: Decodable {
+    /// Fails with a `DecodingError`, or with an `HTTPError` with the known names.
+    let body: Result<Body, any Error>
 
-    /// - Throws: `HTTPError` with 400 and the known names.
-    init(from decoder: any Decoder) throws {
-        let known = Body.Member.allCases.map(\.stringValue)
-        let stated = try decoder.container(keyedBy: AnyMember.self).allKeys.map(\.stringValue)
-        guard stated.allSatisfy(known.contains) else {
-            throw HTTPError(.badRequest, message: "the members are \(known.sorted().joined(separator: ", "))")
+    init(from decoder: any Decoder) {
+        body = Result {
+            let known = Body.Member.allCases.map(\.stringValue)
+            let stated = try decoder.container(keyedBy: AnyMember.self).allKeys.map(\.stringValue)
+            guard stated.allSatisfy(known.contains) else {
+                throw HTTPError(.badRequest, message: "the members are \(known.sorted().joined(separator: ", "))")
+            }
+            return try Body(from: decoder)
         }
-        body = try Body(from: decoder)
     }
 
     private struct AnyMember: CodingKey {
@@ -63,28 +65,31 @@ extension Request {
         }
     }
 
+    /// Reads the body as JSON in which each name comes once: readers differ in which of two values they take.
+    ///
+    /// - Throws: `HTTPError`: as ``wholeBody(within:)``, and 400 for a body of another form.
     func body<Body: RequestBody>(as body: Body.Type) async throws -> Body {
-        let data = Data(try await wholeBody())
-        do {
-            return try JSONDecoder().decode(Checked<Body>.self, from: data).body
-        } catch let error as DecodingError {
-            throw HTTPError(.badRequest, message: Self.problem(error, in: data))
+        let octets = try await wholeBody()
+        let checked: Checked<Body>
+        do throws(InvalidValue) { checked = try CanonicalJSON.value(from: octets) } catch {
+            throw HTTPError(.badRequest, message: "the body is not JSON, or has a member twice")
+        }
+        do { return try checked.body.get() } catch let error as DecodingError {
+            throw HTTPError(.badRequest, message: Self.problem(error))
         }
     }
 
     /// The member, and what it must be. It never shows a value.
-    private static func problem(_ error: DecodingError, in data: Data) -> String {
+    private static func problem(_ error: DecodingError) -> String {
         func member(_ path: [any CodingKey]) -> String { path.last?.stringValue ?? "the body" }
         switch error {
         case .keyNotFound(let key, _): return "\(key.stringValue) is missing"
         case .valueNotFound(_, let context): return "\(member(context.codingPath)) is missing"
+        case .dataCorrupted(let context): return "\(member(context.codingPath)) must be a whole number"
         case .typeMismatch(let type, let context):
             let needed = type == String.self ? "a text" : type == Int64.self ? "a whole number" : "an object"
             return "\(member(context.codingPath)) must be \(needed)"
-        default:
-            // Foundation says the same of JSON with a number that is too large, or no whole one.
-            return (try? JSONSerialization.jsonObject(with: data)) == nil
-                ? "the body is not JSON" : "a number of the body must be a whole number"
+        @unknown default: return "the body has another form"
         }
     }
 }
