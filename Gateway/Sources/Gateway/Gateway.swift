@@ -65,7 +65,8 @@ public struct Gateway: Sendable {
 
     /// All routes.
     var router: Router<BasicRequestContext> {
-        let router = Router()
+        // Balancers ask with HEAD.
+        let router = Router(options: .autoGenerateHeadEndpoints)
         router.add(middleware: FailureMiddleware())
         let tokens = configuration.tokens
         // Only the connection proves pulled messages, so no request from outside may use their source.

@@ -1,8 +1,11 @@
 import Configuration
 import Foundation
 @testable import Gateway
+import HTTPTypes
 import Hummingbird
+import InMemoryLogging
 import LifecycleJournal
+import Logging
 import Normalizer
 import Testing
 
@@ -37,5 +40,33 @@ import Testing
             let listed = try JSON(try await client.get("/v1/due?limit=1000").text.utf8).array
             #expect(listed?.count == 121)
         }
+    }
+
+    @Test(
+        "balancers ask with HEAD as with GET, and get no body",
+        arguments: [("/health", 200), ("/ready", 200), ("/v1/due", 401), ("/unknown", 404)]
+    )
+    func head(uri: String, expected: Int) async throws {
+        try await RouterClient.with(try await Bench().gateway().router) { client in
+            var statuses: [HTTPResponse.Status] = []
+            for method in [HTTPRequest.Method.get, .head] {
+                let answer = try await client.executeRequest(uri: uri, method: method, headers: [:], body: nil)
+                statuses.append(answer.status)
+                if method == .head { #expect(answer.body.readableBytes == 0) }
+            }
+            #expect(statuses[0] == statuses[1])
+            #expect(statuses[0].code == expected)
+        }
+    }
+
+    @Test("a mistake of a caller is no error of the gateway")
+    func callersMistake() async throws {
+        let handler = InMemoryLogHandler()
+        let logger = Logger(label: "test") { _ in handler }
+        try await RouterClient.with(try await Bench().gateway().router, logger: logger) { client in
+            let answer = try await client.get("/v1/due?after=unknown")
+            #expect(answer.status == .badRequest)
+        }
+        #expect(handler.entries.isEmpty)
     }
 }

@@ -2,7 +2,8 @@ import Hummingbird
 import LifecycleJournal
 import Logging
 
-/// Answers with 503 and `Retry-After` where the database cannot be used at this moment, and notes every failure.
+/// Answers with 503 and `Retry-After` where the database cannot be used at this moment, and notes every failure
+/// that is not the caller's mistake.
 struct FailureMiddleware: RouterMiddleware {
     typealias Context = BasicRequestContext
 
@@ -12,26 +13,45 @@ struct FailureMiddleware: RouterMiddleware {
         next: @concurrent (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
         do {
-            return try await next(request, context)
+            return try await noting(context) { try await next(request, context) }
+        } catch let error as any HTTPResponseError where request.method == .head {
+            // A client would take a body for the beginning of the next answer.
+            return try error.response(from: request, context: context).createHeadResponse()
+        }
+    }
+
+    private func noting(
+        _ context: BasicRequestContext,
+        answer: @concurrent () async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await answer()
         } catch let error as JournalError {
-            // The error of a journal names no content of a row.
-            context.logger.error("a request failed", metadata: ["error": "\(error)"])
-            switch error.code {
-            case .unavailable, .conflict, .notWritable:
-                throw HTTPError(
-                    .serviceUnavailable,
-                    headers: [.retryAfter: "5"],
-                    message: "the database cannot be used now: \(error.code)"
-                )
-            case .invalidArgument: throw HTTPError(.badRequest, message: error.message)
-            case .idTaken: throw HTTPError(.conflict, message: error.message)
-            default: throw HTTPError(.internalServerError, message: "the database: \(error.code)")
+            let answer = Self.answer(to: error)
+            if answer.status.kind == .serverError {
+                // The error of a journal names no content of a row.
+                context.logger.error("a request failed", metadata: ["error": "\(error)"])
             }
+            throw answer
         } catch let error as any HTTPResponseError {
             throw error
         } catch {
             context.logger.error("a request failed", metadata: ["error": "\(type(of: error))"])
             throw HTTPError(.internalServerError)
+        }
+    }
+
+    private static func answer(to error: JournalError) -> HTTPError {
+        switch error.code {
+        case .unavailable, .conflict, .notWritable:
+            HTTPError(
+                .serviceUnavailable,
+                headers: [.retryAfter: "5"],
+                message: "the database cannot be used now: \(error.code)"
+            )
+        case .invalidArgument: HTTPError(.badRequest, message: error.message)
+        case .idTaken: HTTPError(.conflict, message: error.message)
+        default: HTTPError(.internalServerError, message: "the database: \(error.code)")
         }
     }
 }
