@@ -28,6 +28,23 @@ import Testing
         end.finish()
     }
 
+    @Test(
+        "in a transfer coding that it is not read in is refused",
+        arguments: [("chunked", 400), ("gzip, chunked", 400)]
+    )
+    func coding(coding: String, status: Int) async throws {
+        try await RouterClient.with(try await Bench().gateway().router) { client in
+            let answer = try await client.executeRequest(
+                uri: "/hooks/shop",
+                method: .post,
+                headers: [.transferEncoding: coding],
+                body: ByteBuffer(string: "{}")
+            )
+            #expect(answer.status.code == status)
+            #expect(answer.text.contains("transfer coding") == (coding != "chunked"))
+        }
+    }
+
     @Test("takes no slot of a delivery while it is being sent")
     func slots() async throws {
         let bench = try Bench()

@@ -39,8 +39,17 @@ extension Request {
 
     /// Reads the body to its end.
     ///
-    /// - Throws: `HTTPError`: 413 for a body that is longer, 408 for one that does not come in time, 400 for one that breaks off.
+    /// - Throws: `HTTPError`: 413 for a body that is longer, 408 for one that does not come in time, 400 for one that breaks off or is
+    ///   in another transfer coding.
     func wholeBody(within timeout: Duration = .seconds(15)) async throws(HTTPError) -> [UInt8] {
+        // It would be taken as it comes, and be another body than the one that was meant.
+        guard headers[.transferEncoding].map({ $0.lowercased() == "chunked" }) ?? true else {
+            throw HTTPError(
+                .badRequest,
+                headers: [.connection: "close"],
+                message: "the transfer coding must be chunked"
+            )
+        }
         let deadline = ContinuousClock.now + timeout
         do {
             return try await cancelling(after: timeout) {
