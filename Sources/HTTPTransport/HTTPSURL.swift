@@ -143,6 +143,9 @@ public struct HTTPSURL: Sendable, Hashable {
         let authority = rest[..<authorityEnd]
         let pathEnd = rest[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
 
+        guard !authority.contains(UInt8(ascii: "@")) else {
+            throw HTTPTransportError(.invalidRequest, "URL must have no user or password")
+        }
         if let colon = authority.firstIndex(of: UInt8(ascii: ":")) {
             let digits = String(decoding: authority[authority.index(after: colon)...], as: UTF8.self)
             guard !digits.isEmpty, digits.utf8.count <= 5, digits.utf8.allSatisfy(ASCII.isDigit),

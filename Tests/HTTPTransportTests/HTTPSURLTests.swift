@@ -72,6 +72,7 @@ import Testing
         let error = #expect(throws: HTTPTransportError.self) { try HTTPSURL(text) }
         #expect(error?.code == .invalidRequest)
         #expect(error?.message.contains("passwd") != true)
+        #expect(error?.message.contains("user or password") == text.contains("@"))
     }
 
     static let texts = [
