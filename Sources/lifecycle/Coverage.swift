@@ -41,7 +41,9 @@ struct ShowCoverage: AsyncParsableCommand {
 
     private static func vectors(of provider: Provider, in folder: String) throws -> [Vector] {
         let folder = URL(fileURLWithPath: folder).appendingPathComponent(provider.rawValue)
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path) else {
+            throw unreadable(folder.path)
+        }
         return try names.sorted().filter { $0.hasSuffix(".jsonl") }.flatMap { name in
             try VectorReader.vectors(in: contents(of: folder.appendingPathComponent(name).path))
         }

@@ -85,7 +85,8 @@ func chunk(of file: FileHandle, at path: String) throws(ValidationError) -> [UIn
     }
 }
 
-private func unreadable(_ path: String) -> ValidationError {
+/// The error of a file or a folder that cannot be read.
+func unreadable(_ path: String) -> ValidationError {
     if path == "-" { return ValidationError("standard input cannot be read") }
     return ValidationError("\(path) cannot be read: \(obstacle(to: path))")
 }

@@ -92,6 +92,11 @@ struct StandardStreamsTests {
                     )
                 }
             }
+            let run = try CommandLineRun(["coverage", "--vectors", missing])
+            #expect(run.status == 64)
+            #expect(
+                run.errors.hasPrefix("Error: \(missing)/\(Provider.adapted[0]) cannot be read: there is no such file\n")
+            )
         }
     }
 
