@@ -13,10 +13,12 @@ struct LostPurchaseCreditTests {
     /// Purchases of one cycle, each of which takes the place of the one before: those that are replaced, as they were bought; and the last
     /// one, with the ends of the others by a change, which show no paid end any more.
     ///
-    /// - Parameter offset: the milliseconds between the end of the one and the beginning of the other.
+    /// - Parameters:
+    ///   - modes: the mode of each change, or one for all.
+    ///   - offset: the milliseconds between the end of the one and the beginning of the other.
     private func life(
         _ products: [String],
-        _ mode: String,
+        _ modes: [String],
         offset: Int64
     ) throws -> (bought: [Normalization], rest: [Normalization]) {
         let share = 30 * Known.day / Int64(products.count)
@@ -26,12 +28,13 @@ struct LostPurchaseCreditTests {
             let time = Known.start + Int64(index) * share
             let isLast = index + 1 == products.count
             let token = index == 0 ? Vectors.token : "token-\(index)"
+            let mode = index == 0 ? nil : modes.count == 1 ? modes[0] : modes[index - 1]
             var item = Known.item(
                 product,
                 order: index,
-                until: Known.start + (index > 0 && mode == "CHARGE_FULL_PRICE" ? 50 : 30) * Known.day
+                until: Known.start + (mode == "CHARGE_FULL_PRICE" ? 50 : 30) * Known.day
             )
-            if index > 0 {
+            if let mode {
                 item.extra["itemReplacement"] =
                     #"{"productId":"\#(products[index - 1])","basePlanId":"monthly","replacementMode":"\#(mode)"}"#
             }
@@ -71,7 +74,7 @@ struct LostPurchaseCreditTests {
         [-1000, 1000] as [Int64]
     )
     func lost(mode: (name: String, credits: [Int64]), offset: Int64) throws {
-        let (bought, rest) = try life(["basic", "pro"], mode.name, offset: offset)
+        let (bought, rest) = try life(["basic", "pro"], [mode.name], offset: offset)
         let known = credits(bought + rest)
         if offset < 0 { #expect(known == mode.credits) }
         let change = try #require(rest.first)
@@ -88,9 +91,26 @@ struct LostPurchaseCreditTests {
         arguments: [-1000, 1000] as [Int64]
     )
     func lostInARow(offset: Int64) throws {
-        let (bought, rest) = try life(["basic", "pro", "max"], "CHARGE_PRORATED_PRICE", offset: offset)
+        let (bought, rest) = try life(["basic", "pro", "max"], ["CHARGE_PRORATED_PRICE"], offset: offset)
         let last = try #require(rest.first)
         let known = credits(bought + rest)
         for results in [rest, rest.reversed(), rest + bought, [last]] { #expect(credits(results) == known) }
+    }
+
+    /// The one that is replaced in the middle shows no paid end, and neither does one that begins a cycle of its own.
+    @Test(
+        "a prorated charge leaves the cycle of the purchase before, also where another change follows it",
+        arguments: [1, 2],
+        ["CHARGE_FULL_PRICE", "WITHOUT_PRORATION", "WITH_TIME_PRORATION"]
+    )
+    func lostInTheMiddle(prorated: Int, lastMode: String) throws {
+        let products = ["basic", "pro", "max", "basic"].suffix(prorated + 1) + ["pro"]
+        let modes = Array(repeating: "CHARGE_PRORATED_PRICE", count: prorated) + [lastMode]
+        let (bought, rest) = try life(Array(products), modes, offset: -1000)
+        let known = credits(bought + rest)
+        let (first, middle) = (bought.prefix(1), bought.dropFirst())
+        for results in [first + rest, first + rest + middle, first + rest.reversed(), rest + first] {
+            #expect(credits(Array(results)) == known)
+        }
     }
 }

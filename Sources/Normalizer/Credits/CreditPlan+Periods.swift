@@ -13,6 +13,8 @@ extension CreditPlan {
         var periodStart: Int64
         /// The paid end.
         var end: Int64
+        /// False if only what ended its period is known, which may have been paid for longer.
+        var isEndStated = true
         /// The first moment without access.
         var accessEnd: Int64
         /// When access ended that was given again since: a tenure that waited for a payment until then waits no more.

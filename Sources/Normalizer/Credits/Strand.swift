@@ -151,6 +151,7 @@ extension CreditPlan.Tenure {
             from: payment.from.map { max($0, strand.start) },
             id: id
         )
+        isEndStated = strand.isItem || !period.isEndInferred
         isItem = strand.isItem
         isRest = strand.start > period.start
         isDropped = strand.end.map { strand.endsAsMain || $0 < min(period.accessEnd, period.end) } ?? false

@@ -198,7 +198,8 @@ struct TenureReading {
             }
         }
         links.sort(by: <)
-        // From the last change on: the cycle's end may be known of the last product alone.
+        // The cycle's end may be known of the first product alone, or of the last.
+        for (place, next) in links { findPaidEnd(after: place, of: next) }
         for (place, next) in links.reversed() { findPaidEnd(of: place, before: next) }
         for (place, next) in links { link(place, to: next) }
         // A payment that came after its period was replaced has given its credits by then. That one may have been replaced, too, before
@@ -211,8 +212,16 @@ struct TenureReading {
         }
     }
 
-    /// If only the statement of its replacement is known of the old product, its paid end is not: a prorated charge leaves the cycle as
-    /// it is.
+    /// If only what ended it is known of the new product, its paid end is not: a prorated charge leaves the cycle as it is.
+    private mutating func findPaidEnd(after place: Int, of next: Int) {
+        let place = tenures[place].root ?? place
+        guard place < next, tenures[next].isPaid, tenures[next].proration == .proratedCharge,
+            !tenures[next].isEndStated, tenures[place].end > tenures[next].start.addingClamped(Self.slack)
+        else { return }
+        tenures[next].end = tenures[place].end
+    }
+
+    /// The same of the old product.
     private mutating func findPaidEnd(of place: Int, before next: Int) {
         let place = tenures[place].root ?? place
         guard place < next, tenures[next].isPaid, tenures[next].proration == .proratedCharge,

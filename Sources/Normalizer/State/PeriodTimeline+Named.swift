@@ -12,6 +12,7 @@ extension PeriodTimeline {
             let next = periods[(index + 1)...].first { $0.start > periods[index].start && $0.isOfProduct(of: named) }
             let end = min(named.value.period.endMilliseconds, next?.start ?? .max)
             guard periods[index].fact.isProvisional || end > periods[index].end else { continue }
+            periods[index].isEndInferred = periods[index].fact.isProvisional
             periods[index].entry = periods[index].entry.counting(named, until: end)
             periods[index].end = end
             periods[index].firstStated = periods[index].entry.firstStated

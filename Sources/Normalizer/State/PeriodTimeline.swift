@@ -31,6 +31,8 @@ struct PeriodTimeline {
         var start: Int64
         /// The paid end; `Int64.max` where there is none.
         var end: Int64
+        /// True if no statement of the period itself states its end.
+        var isEndInferred = false
         var entry: SubscriptionState.PeriodEntry
         /// The item that it was stated for, if the main item of the period before continues in its place.
         var statedProduct: ProductID?
