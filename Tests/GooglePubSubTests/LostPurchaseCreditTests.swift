@@ -113,4 +113,63 @@ struct LostPurchaseCreditTests {
             #expect(credits(Array(results)) == known)
         }
     }
+
+    /// The customer plans a change for the end of the period, and then buys another plan at once.
+    @Test(
+        "time that a planned change left as it was is paid for, also where that purchase is replaced before it is heard of"
+    )
+    func lostAfterDeferredChange() throws {
+        let (planned, changed) = (Known.start + 10 * Known.day, Known.start + 20 * Known.day)
+        let end = Known.start + 30 * Known.day
+        let first = Vectors.purchase("ACTIVE").with {
+            $0.start = Known.start - 2000
+            $0.items = [Known.item("basic", order: 0, until: end)]
+        }
+        var middle = first.with {
+            $0.start = planned - 1000
+            $0.items[0].isRenewing = false
+            $0.items[0].extra["deferredItemReplacement"] = #"{"productId":"pro"}"#
+            $0.items.append(
+                Known.item("pro", order: 1, until: end).with {
+                    ($0.order, $0.expiry) = (nil, nil)
+                    $0.extra["itemReplacement"] =
+                        #"{"productId":"basic","basePlanId":"monthly","replacementMode":"DEFERRED"}"#
+                }
+            )
+        }
+        middle.linked = Vectors.token
+        let last = Vectors.purchase("ACTIVE").with {
+            $0.start = changed - 1000
+            $0.items = [
+                Known.item("max", order: 2, until: changed + 30 * Known.day).with {
+                    $0.extra["itemReplacement"] =
+                        #"{"productId":"basic","basePlanId":"monthly","replacementMode":"CHARGE_FULL_PRICE"}"#
+                }
+            ]
+            $0.linked = "token-1"
+        }
+        let before = Play.found(.subscription, for: Vectors.token, Known.replaced(first, at: planned).json)
+        let replaced = Known.replaced(middle, at: changed - 1000)
+        func notified(_ purchase: Vectors.Purchase, askedAt: Int64) throws -> Normalization {
+            try Play.map(4, purchase, token: "token-1", at: planned, askedAt: askedAt, others: [before])
+        }
+        let bought = try Play.map(4, first, at: Known.start)
+        let change = try Play.map(
+            4,
+            last,
+            token: "token-2",
+            at: changed,
+            others: [Play.found(.subscription, for: "token-1", replaced.json), before]
+        )
+        let late = try notified(replaced, askedAt: changed + Known.day)
+        let ended = try Play.map(13, replaced, token: "token-1", at: changed + 2500, others: [before])
+        let known = credits([bought, try notified(middle, askedAt: planned + 1500), change, ended])
+        #expect(known == [1200, 200])
+        for results in [
+            [bought, change], [bought, change, ended], [bought, change, ended, late], [bought, late, change],
+            [change, late, bought],
+        ] {
+            #expect(credits(results) == known)
+        }
+    }
 }

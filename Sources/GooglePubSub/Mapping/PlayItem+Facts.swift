@@ -75,7 +75,7 @@ extension PlayItem {
 
     /// The change that a purchase, replaced itself since, began with: its own event may never have been reported.
     private var replacedChange: Origin? {
-        guard lastedUntilReplaced, case .productChanged(let change) = SubscriptionMapping(item: self).began.event
+        guard lastedUntilReplaced, !isContinued, case .productChanged(let change) = SubscriptionMapping(item: self).began.event
         else { return nil }
         return (change.from, change.proration)
     }

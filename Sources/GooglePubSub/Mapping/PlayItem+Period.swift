@@ -121,7 +121,7 @@ extension PlayItem {
     /// (https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseLineItem), and the
     /// notification of that may be lost for good. Every other statement of the period says more: here its end is that of access.
     var lastedUntilReplaced: Bool {
-        purchase.state == .expired && purchase.cancellation == .replacement && transaction != nil && !isContinued
+        purchase.state == .expired && purchase.cancellation == .replacement && transaction != nil && !isOutlived
             && start != nil
     }
 

@@ -28,10 +28,11 @@ extension PeriodTimeline {
         }
         // Some stores state a period before it is paid for.
         guard !period.lineages.contains(where: \.store.rules.statesUnpaidPeriods) else { return false }
-        // A new period begins when the one before is over.
+        // A new period begins when the one before is over, unless it is the rest of it under another name.
         return !periods[..<index].suffix(Self.maximumBeside).contains {
             !$0.fact.isProvisional && $0.isOfProduct(of: named)
                 && $0.end > period.start.addingClamped(ServicePeriod.startTolerance)
+                && !($0.transaction.map(period.continues) ?? false)
         }
     }
 
