@@ -80,12 +80,23 @@ extension PeriodTimeline {
     }
 
     /// True if a period is inferred within one that was stated by a moment. An example is the period of a failed charge
-    /// that succeeded in the end, for the time from its beginning on.
+    /// that succeeded in the end, for the time from its beginning on. One of another purchase does not contain it.
     private func isWithinStated(_ inferred: Period, by moment: Int64) -> Bool {
         inferred.fact.isProvisional
             && periods.contains { stated in
                 stated.start <= inferred.start && inferred.start < stated.end && !stated.isForestalled
+                    && !inferred.isOfOtherPurchase(than: stated)
                     && stated.firstStated.map { $0 <= moment } == true
             }
+    }
+}
+
+extension PeriodTimeline.Period {
+    /// True if the orders of the two are of purchases with names of their own: one took the place of the other.
+    fileprivate func isOfOtherPurchase(than other: Self) -> Bool {
+        guard lineages.contains(where: \.store.rules.changesUnderNewName), let order = transaction?.order.firstOrder,
+            let otherOrder = other.transaction?.order.firstOrder
+        else { return false }
+        return order != otherOrder
     }
 }

@@ -108,6 +108,23 @@ extension PeriodTimeline {
         }
     }
 
+    /// The newest period that was stated itself, the subject of the registers. It may begin in the future.
+    ///
+    /// If its purchase was replaced, its registers say nothing of the one that took the place, which counts even if only its
+    /// failed charge, its hold or its pause mentions it so far.
+    var newest: Period? { newestIndex.map { periods[$0] } }
+
+    var newestIndex: Int? {
+        guard let stated = periods.lastIndex(where: { $0.isPaidFor && !$0.isForestalled }) else {
+            return periods.indices.last
+        }
+        guard periods[stated].cut?.reason == .replaced else { return stated }
+        let lineages = periods[stated].lineages
+        return periods[(stated + 1)...].lastIndex {
+            !$0.isForestalled && !isBeside($0) && $0.lineages.isDisjoint(with: lineages)
+        } ?? stated
+    }
+
     mutating func applyReplacements() {
         var next: Int?
         var nextOfAnotherProduct: Int?

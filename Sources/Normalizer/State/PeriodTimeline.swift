@@ -212,9 +212,6 @@ struct PeriodTimeline {
         applySwitches(of: state)
     }
 
-    /// The newest period that was stated itself, the subject of the registers. It may begin in the future.
-    var newest: Period? { newestIndex.map { periods[$0] } }
-
     /// All transactions that a period is known by.
     func transactions(of index: Int) -> [TransactionID] {
         [periods[index].transaction].compactMap(\.self)
@@ -365,10 +362,6 @@ struct PeriodTimeline {
                 && (other.fact.product != period.fact.product || other.tops(up: period))
                 && (other.start - moment).magnitude <= UInt64(Self.replacementSlack)
         }
-    }
-
-    var newestIndex: Int? {
-        periods.lastIndex { $0.isPaidFor && !$0.isForestalled } ?? periods.indices.last
     }
 
     /// The period of an additional product that is billed in a rhythm of its own.
