@@ -172,4 +172,53 @@ struct LostPurchaseCreditTests {
             #expect(credits(results) == known)
         }
     }
+
+    private static func order(_ id: String, of product: String, from start: Int64, until end: Int64) -> String {
+        """
+        {"orderId":"\(id)","state":"PROCESSED","lineItems":[{"productId":"\(product)","subscriptionDetails":{\
+        "basePlanId":"monthly","servicePeriodStartTime":\(Vectors.JSON.time(start)),"servicePeriodEndTime":\(Vectors.JSON.time(end))}}]}
+        """
+    }
+
+    /// For 60 days Google Play says how a purchase took the place of another.
+    @Test("a change is known by its first renewal", arguments: ["CHARGE_FULL_PRICE", "CHARGE_PRORATED_PRICE"])
+    func lostUntilRenewal(mode: String) throws {
+        let end = Known.start + (mode == "CHARGE_FULL_PRICE" ? 50 : 30) * Known.day
+        let (bought, rest) = try life(["basic", "pro"], [mode], offset: -1000)
+        let change = try #require(rest.first)
+        var renewed = Vectors.purchase("ACTIVE").with {
+            $0.start = Known.start + 15 * Known.day - 1000
+            $0.items = [
+                Known.item("pro", order: 1, until: end + 30 * Known.day).with {
+                    $0.order? += "..0"
+                    $0.extra["itemReplacement"] =
+                        #"{"productId":"basic","basePlanId":"monthly","replacementMode":"\#(mode)"}"#
+                }
+            ]
+        }
+        renewed.linked = Vectors.token
+        let order = try #require(renewed.items[0].order)
+        let first = Vectors.purchase("ACTIVE").with {
+            $0.start = Known.start - 2000
+            $0.items = [Known.item("basic", order: 0, until: Known.start + 30 * Known.day)]
+        }
+        let replaced = Known.replaced(first, at: Known.start + 15 * Known.day)
+        let renewal = try Play.map(
+            2,
+            renewed,
+            token: "token-1",
+            at: end - 100_000,
+            others: [
+                Play.found(.subscription, for: Vectors.token, replaced.json),
+                Play.found(.order, for: order, Self.order(order, of: "pro", from: end, until: end + 30 * Known.day)),
+            ]
+        )
+        #expect(credits(bought + rest + [renewal]) == [500, 200])
+        for results in [
+            bought + [renewal], bought + rest.dropFirst() + [renewal], bought + [renewal] + rest,
+            [renewal] + bought + [change],
+        ] {
+            #expect(credits(results) == [500, 200])
+        }
+    }
 }

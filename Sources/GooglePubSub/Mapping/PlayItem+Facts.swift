@@ -52,7 +52,9 @@ extension PlayItem {
 
     /// How the purchase took the place of another, where no event says it.
     private var change: Fact.ProductSwitch? {
-        guard let (from, proration) = isPeriodStated ? boughtAgain : replacedChange else { return nil }
+        guard let (from, proration) = isPeriodStated ? boughtAgain : replacedChange else {
+            return nil
+        }
         return Fact.ProductSwitch(
             periodStart: period.start,
             transaction: periodName,
@@ -75,13 +77,46 @@ extension PlayItem {
 
     /// The change that a purchase, replaced itself since, began with: its own event may never have been reported.
     private var replacedChange: Origin? {
-        guard lastedUntilReplaced, !isContinued, case .productChanged(let change) = SubscriptionMapping(item: self).began.event
+        guard lastedUntilReplaced, !isContinued,
+            case .productChanged(let change) = SubscriptionMapping(item: self).began.event
         else { return nil }
         return (change.from, change.proration)
     }
 
+    /// The period that a change began with, as its first renewal shows it: the notification of the change may be lost for good.
+    private var firstPeriod: [Fact] {
+        guard type == .renewed, let transaction, transaction.renewal == 0, !isContinued, item.replacement != nil,
+            item.replacement?.mode != .deferred, let begun = purchase.startTime, let end = start, !isStartInferred,
+            begun < end, case .productChanged(let change) = SubscriptionMapping(item: self).began.event,
+            change.direction != .addOns
+        else { return [] }
+        return [
+            .period(
+                Fact.Period(
+                    ServicePeriod(start: begun, end: end),
+                    product: productName,
+                    phase: .regular,
+                    transaction: transaction.firstOrder,
+                    isProvisional: true,
+                    isRunning: true,
+                    isPhaseInferred: true
+                )
+            ),
+            .productSwitch(
+                Fact.ProductSwitch(
+                    periodStart: begun,
+                    transaction: transaction.firstOrder,
+                    from: change.from,
+                    to: productName,
+                    at: begun,
+                    proration: change.proration
+                )
+            ),
+        ]
+    }
+
     private var access: [Fact] {
-        var facts: [Fact] = [.closure(closure)] + paidTime
+        var facts: [Fact] = [.closure(closure)] + paidTime + firstPeriod
         switch purchase.state {
         case .inGracePeriod:
             facts.append(.billing(Fact.Billing(.grace, graceUntil: item.expiryTime)))
