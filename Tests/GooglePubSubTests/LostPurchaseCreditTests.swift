@@ -221,4 +221,63 @@ struct LostPurchaseCreditTests {
             #expect(credits(results) == [500, 200])
         }
     }
+
+    /// The charge for a planned change failed at first. The old item is listed until the payment, and what it had lapsed.
+    @Test("a planned change that is paid for in grace gives nothing of the old product", arguments: ["", "..0"])
+    func deferredChangePaidInGrace(suffix: String) throws {
+        let end = Known.start + 30 * Known.day
+        let paidAt = end + 3 * Known.day
+        let first = Vectors.purchase("ACTIVE").with {
+            $0.start = Known.start - 2000
+            $0.items = [Known.item("basic", order: 0, until: end)]
+        }
+        let replacement = #"{"productId":"basic","basePlanId":"monthly","replacementMode":"DEFERRED"}"#
+        var paid = Vectors.purchase("ACTIVE").with {
+            $0.start = Known.start + 10 * Known.day
+            $0.items = [
+                Known.item("basic", order: 0, until: paidAt).with { $0.isRenewing = false },
+                Known.item("pro", order: 1, until: end + 30 * Known.day).with {
+                    $0.order? += suffix
+                    $0.extra["itemReplacement"] = replacement
+                },
+            ]
+        }
+        paid.linked = Vectors.token
+        let planned = paid.with {
+            $0.items[0].expiry = end
+            $0.items[0].extra["deferredItemReplacement"] = #"{"productId":"pro"}"#
+            ($0.items[1].order, $0.items[1].expiry) = (nil, nil)
+        }
+        let failed = planned.with {
+            $0.state = "IN_GRACE_PERIOD"
+            $0.items[0].expiry = end + 7 * Known.day
+        }
+        let others = [
+            Play.found(
+                .subscription,
+                for: Vectors.token,
+                Known.replaced(first, at: Known.start + 10 * Known.day).json
+            )
+        ]
+        let order = try #require(paid.items[1].order)
+        let results = [
+            try Play.map(4, first, at: Known.start),
+            try Play.map(4, planned, token: "token-1", at: Known.start + 10 * Known.day, others: others),
+            try Play.map(6, failed, token: "token-1", at: end + 1000, others: others),
+            try Play.map(
+                2,
+                paid,
+                token: "token-1",
+                at: paidAt + 1000,
+                others: others + [
+                    Play.found(
+                        .order,
+                        for: order,
+                        Self.order(order, of: "pro", from: end, until: end + 30 * Known.day)
+                    )
+                ]
+            ),
+        ]
+        #expect(credits(results) == [500, 0])
+    }
 }

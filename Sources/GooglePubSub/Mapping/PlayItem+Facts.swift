@@ -52,7 +52,7 @@ extension PlayItem {
 
     /// How the purchase took the place of another, where no event says it.
     private var change: Fact.ProductSwitch? {
-        guard let (from, proration) = isPeriodStated ? boughtAgain : replacedChange else {
+        guard let (from, proration) = isPeriodStated ? boughtAgain ?? deferredChange : replacedChange else {
             return nil
         }
         return Fact.ProductSwitch(
@@ -73,6 +73,15 @@ extension PlayItem {
             !item.isPrepaid, case .started = SubscriptionMapping(item: self).began.event
         else { return nil }
         return (productName, replacement.mode.flatMap(LifecycleEvent.ProductChange.Proration.init))
+    }
+
+    /// The change that the first order of the purchase was charged for, ahead of the end of grace: the old item is listed until the
+    /// moment of the payment, and the period begins before. The order of a renewal shows by itself that it is one.
+    private var deferredChange: Origin? {
+        guard let replacement = item.replacement, replacement.mode == .deferred, !isRenewalOrder, !isContinued,
+            !isStartInferred
+        else { return nil }
+        return (replacement.productID.map { ProductID($0).under(replacement.basePlanID) }, .deferred)
     }
 
     /// The change that a purchase, replaced itself since, began with: its own event may never have been reported.
