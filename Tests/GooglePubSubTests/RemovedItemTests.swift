@@ -181,4 +181,23 @@ struct RemovedItemTests {
             #expect(credits.balance == (left == "premium" ? 100 : 7), "at place \(place)")
         }
     }
+
+    @Test(
+        "its removal that is reported again in the next period is no news",
+        arguments: ["audio", "premium"],
+        [true, false]
+    )
+    func removedAgain(removed: String, isListedOnce: Bool) throws {
+        let left = removed == "audio" ? "premium" : "audio"
+        let chapters = try Self.chapters(removing: removed, isListedOnce: isListedOnce)
+        let again = try Play.map(
+            17,
+            Self.purchase([Self.item(left, months: 2)]),
+            at: Self.start + 10 * Self.day,
+            askedAt: Self.start + 40 * Self.day
+        )
+        var ledger = AccountLedger()
+        for chapter in chapters.prefix(3) { _ = ledger.apply(chapter) }
+        #expect(ledger.apply(again).filter(\.isNews).isEmpty)
+    }
 }

@@ -20,6 +20,7 @@ struct Disposition {
     private var isOvertaken: Bool {
         switch event.event {
         case .productChanged(let change) where change.isBeside:
+            if isOfEarlierPeriod { return true }
             let start = event.facts.compactMap { $0.periodOfItsOwn?.period.startMilliseconds }.max()
             return start.map {
                 isFollowed(from: $0) || now.timeline.isEnded(change.to, from: $0, since: asserted)
@@ -53,13 +54,7 @@ struct Disposition {
         case .pauseScheduled:
             return now.pause?.value.status != .scheduled
         case .extended(let extended):
-            let period = now.timeline.period(
-                transaction: reading.subjectTransaction,
-                start: event.period?.startMilliseconds
-            )
-            guard let period, period.end == extended.to.millisecondsSince1970 else { return true }
-            // It was said of the period before, and the answer shows the one that runs by now.
-            return period.start > event.occurredAt.millisecondsSince1970 + (event.store.rules.chargesAhead ?? 0)
+            return subjectPeriod?.end != extended.to.millisecondsSince1970 || isOfEarlierPeriod
         case .priceChange(let change):
             let known = event.subscription.flatMap { now.priceChange(of: $0)?.value.change }
             return known.map { Report.Value.price($0) != Report.Value.price(change) } ?? false
@@ -74,6 +69,16 @@ struct Disposition {
             .acknowledgementRequired, .notice, .unmapped:
             return false
         }
+    }
+
+    private var subjectPeriod: PeriodTimeline.Period? {
+        now.timeline.period(transaction: reading.subjectTransaction, start: event.period?.startMilliseconds)
+    }
+
+    /// True if it was said of the period before, and the answer shows the one that runs by now.
+    private var isOfEarlierPeriod: Bool {
+        guard let start = subjectPeriod?.start, start <= asserted else { return false }
+        return start > event.occurredAt.millisecondsSince1970 + (event.store.rules.chargesAhead ?? 0)
     }
 
     /// True if another product runs in the period by now, if a later statement says that it is over, or if a later one has begun.
