@@ -70,4 +70,59 @@ struct ForgottenItemTests {
             }
         }
     }
+
+    /// Pub/Sub delivers at least once, and Google may keep the purchase no longer by then.
+    @Test(
+        "is news once, and none while a successor runs",
+        arguments: [["premium"], ["premium", "audio"]],
+        [[], ["audio"]] as [Set<String>]
+    )
+    func reportedOnce(products: [String], addOns: Set<String>) throws {
+        let (start, changed) = (Vectors.event, Vectors.event + 9 * Vectors.day)
+        func mapped(
+            _ number: Int,
+            _ purchases: [(token: String, purchase: Vectors.Purchase)],
+            at time: Int64
+        ) throws -> Normalization {
+            let hint = Vectors.hint(number, token: purchases[0].token, at: time)
+            let answers = purchases.map { Play.found(.subscription, for: $0.token, $0.purchase.json) }
+            return try ResolutionMapping(
+                resolved: Play.resolved(hint, answers, askedAt: time + 1500),
+                addOns: addOns
+            ).normalization
+        }
+        func listed(until end: Int64, order: String = Vectors.order, isRenewing: Bool = true) -> [Vectors.Item] {
+            products.map { product in
+                Play.item.with {
+                    ($0.product, $0.order, $0.expiry, $0.isRenewing) = (product, order, end, isRenewing)
+                }
+            }
+        }
+        let bought = Vectors.purchase("ACTIVE").with {
+            ($0.start, $0.items) = (start, listed(until: start + 30 * Vectors.day))
+        }
+        let replaced = bought.with {
+            ($0.state, $0.items) = ("EXPIRED", listed(until: changed, isRenewing: false))
+            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        }
+        let successor = bought.with {
+            $0.start = changed
+            $0.items = listed(until: changed + 30 * Vectors.day, order: "GPA.3388-7777-6666-55555")
+            $0.linked = Vectors.token
+        }
+        let began = try mapped(4, [(Vectors.token, bought)], at: start)
+        let ended = try mapped(13, [(Vectors.token, replaced)], at: changed + 2500)
+        let followed = try mapped(4, [(Vectors.oldToken, successor), (Vectors.token, replaced)], at: changed)
+        let forgotten = try ResolutionMapping(resolved: Self.gone(.expired, at: changed + 2500), addOns: addOns)
+            .normalization
+        let stories: [([Normalization], AppliedEvent.Disposition)] = [
+            ([began], .applied), ([began, ended], .duplicate), ([began, followed], .superseded),
+            ([began, followed, ended], .duplicate), ([began, forgotten], .duplicate),
+        ]
+        for (index, (story, disposition)) in stories.enumerated() {
+            var ledger = AccountLedger()
+            for result in story { _ = ledger.apply(result) }
+            #expect(ledger.apply(forgotten).map(\.disposition) == [disposition], "story \(index)")
+        }
+    }
 }

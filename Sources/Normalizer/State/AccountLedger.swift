@@ -50,8 +50,10 @@ public struct AccountLedger: Hashable, Sendable {
         guard let lineage = event.subscription, !lineage.id.isEmpty else { return applyToAccounts(event) }
         follow(event.facts, of: lineage)
         if let statement = event.statement { joinSuccessors(of: lineage, stating: statement) }
+        let itemsSay = dispositionByItems(of: event, about: lineage)
         var applied = AppliedEvent(disposition: .unrelated, event: event, nextCheckAt: nil)
         update(lineage) { applied = $0.apply(event, catalog: catalog) }
+        if applied.disposition == .applied, let itemsSay { applied.disposition = itemsSay }
         closeItems(of: lineage)
         if applied.disposition == .applied { refineReturn(&applied, catalog: catalog) }
         return applied
@@ -242,6 +244,21 @@ public struct AccountLedger: Hashable, Sendable {
         }
     }
 
+    /// The meaning of a whole purchase's end if only its items are known: it is news if it is for one of them.
+    private func dispositionByItems(
+        of event: NormalizedEvent,
+        about lineage: SubscriptionID
+    ) -> AppliedEvent.Disposition? {
+        guard event.endsUnnamedPeriod, self[lineage]?.hasPeriod(of: lineage) != true else { return nil }
+        let dispositions = items(of: lineage).compactMap { item -> AppliedEvent.Disposition? in
+            var state = self[item]
+            var end = event
+            end.subscription = item
+            return state?.apply(end).disposition
+        }
+        return dispositions.first { $0 == .applied } ?? dispositions.first
+    }
+
     /// Joins another ledger's knowledge.
     public mutating func merge(_ other: AccountLedger) {
         for state in other.statesByName.values { insert(state) }
@@ -392,6 +409,10 @@ extension AccountLedger {
 
 extension SubscriptionState {
     fileprivate var size: Int { registers.count + periods.count }
+
+    fileprivate func hasPeriod(of lineage: SubscriptionID) -> Bool {
+        periods.values.contains { $0.lineages.contains(lineage) }
+    }
 
     fileprivate mutating func apply(_ change: (inout SubscriptionState) -> Void) { change(&self) }
 }

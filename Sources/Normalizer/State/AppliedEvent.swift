@@ -145,8 +145,17 @@ extension SubscriptionState {
         // Reading the periods costs the most, and an event that adds nothing changes none of them.
         let now = join(statement) ? Situation(self, from: bound) : prior
         let report = Report(event)
+        let unnamedEnd = event.endsUnnamedPeriod ? now.timeline.last(of: statement.subscription) : nil
+        var named = report
+        if let unnamedEnd {
+            named?.subject = Report.Subject(
+                topic: .course,
+                transaction: unnamedEnd.transaction,
+                start: unnamedEnd.start
+            )
+        }
         let purchase = (purchases[paidBy] ?? purchases[transaction(named: bought(self))])?.value
-        let isReported = report.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
+        let isReported = named.map { isCovered || wasReported($0, prior: prior, now: now) } ?? false
         let isEndReported = wasEndReported(with: event, report, now: now)
         let isEndMoved = wasEndMoved(since: report, now: now)
         let refund = EventReading.KnownRefund(
@@ -169,6 +178,7 @@ extension SubscriptionState {
             purchase: purchase,
             paid: purchase.flatMap { paid(with: $0) },
             isReported: isReported,
+            unnamedEnd: unnamedEnd,
             isEndReported: isEndReported,
             isEndMoved: isEndMoved,
             owner: event.account == nil && event.concernsMoneyBack ? owner : nil,

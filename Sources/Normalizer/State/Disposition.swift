@@ -31,7 +31,8 @@ struct Disposition {
             // A payment that comes late was made all the same.
             return event.statedPeriod.map(isOvertaken) ?? false
         case .expired, .paused, .revoked:
-            return event.statedEnd.map(isOvertaken) ?? false
+            return event.statedEnd.map(isOvertaken) ?? reading.unnamedEnd.map { isFollowedByAccess(from: $0.start) }
+                ?? false
         case .billingIssue, .gracePeriodExpired:
             guard let stated = event.statedBilling else { return false }
             return now.billing.map { $0.value.overtakes(stated) } ?? true
@@ -99,12 +100,15 @@ struct Disposition {
         else {
             return now.timeline.period(transaction: end.transaction, start: end.start.millisecondsSince1970) != nil
         }
-        return now.billing?.takesOver(from: cut) == true || isFollowed(from: known.start) { $0.start < $0.accessEnd }
+        return now.billing?.takesOver(from: cut) == true || isFollowedByAccess(from: known.start)
     }
+
+    /// True if a period has begun since that gave access: one that gave none takes back no end.
+    private func isFollowedByAccess(from start: Int64) -> Bool { isFollowed(from: start) { $0.start < $0.accessEnd } }
 
     /// True if a period has begun since. One that was charged ahead, and is forestalled by another, never does.
     ///
-    /// - Parameter condition: a further condition: a period that gave no access takes back no end.
+    /// - Parameter condition: a further condition.
     private func isFollowed(from start: Int64, by condition: (PeriodTimeline.Period) -> Bool = { _ in true }) -> Bool {
         now.timeline.periods.contains {
             $0.start > start && !$0.fact.isProvisional && !$0.isForestalled && !$0.fact.isBeside && condition($0)

@@ -15,6 +15,8 @@ struct EventReading {
     let paid: Money?
     /// True if the event's report was made before.
     let isReported: Bool
+    /// The period that an end without a name for it is of.
+    let unnamedEnd: PeriodTimeline.Period?
     /// True if it is about a beginning, states as well that it is over, and that was reported before.
     let isEndReported: Bool
     /// True if it is about an arranged end, and a later event has moved that.
@@ -152,6 +154,14 @@ extension NormalizedEvent {
     var statesEnd: Bool {
         if statedEnd != nil { return true }
         return facts.contains { if case .closure(let closure) = $0 { closure.at != nil } else { false } }
+    }
+
+    /// True if it states that the purchase is over, and names no period: a store that keeps the purchase no longer names none.
+    var endsUnnamedPeriod: Bool {
+        switch self.event {
+        case .expired, .revoked: statesEnd && statedEnd == nil && !endsItem && transaction == nil && period == nil
+        default: false
+        }
     }
 
     /// True if it states that one of several items is over.

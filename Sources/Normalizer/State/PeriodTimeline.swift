@@ -279,6 +279,9 @@ struct PeriodTimeline {
     /// The last period that has begun by a moment; one that another product came before never does.
     func lastBegun(by time: Int64) -> Int? { periods.lastIndex { $0.start <= time && !$0.isForestalled } }
 
+    /// The last period that was stated of a lineage.
+    func last(of lineage: SubscriptionID) -> Period? { periods.last { $0.lineages.contains(lineage) } }
+
     func period(before start: Int64) -> Period? { lastBegun(by: start - 1).map { periods[$0] } }
 
     // Statements of one transaction are one entry already. Entries of one start are one period too: a store may bill a
