@@ -114,6 +114,8 @@ import Testing
         #expect(events.filter(\.isNews).map(\.event.kind) == [.refunded, .transferred])
         let state = try #require(try await journal.state(of: Self.lineage))
         #expect(state.ownership.accounts.map(\.id) == [accounts[1]])
+        // The first month still names its own customer.
+        #expect(state.contradictions == [])
         #expect(!state.access(at: Self.bought + 45 * 86_400).isGranted)
         #expect(state.access(at: Self.bought + 75 * 86_400).isGranted)
     }

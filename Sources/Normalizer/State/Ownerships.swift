@@ -40,7 +40,7 @@ struct Ownerships {
     }
 
     /// The owners of the state at a position.
-    func ownership(at position: Int) -> Ownership { bindings[position].ownership }
+    func ownership(at position: Int) -> Ownership { bindings[position].ownership(of: states[position]) }
 
     private mutating func apply(_ move: AccountTransfer) {
         let candidates = Set(move.transfer.from.map(\.name)).reduce(into: Set<Int>()) {
@@ -205,14 +205,16 @@ private struct Binding {
         kept = []
     }
 
-    var ownership: Ownership {
+    func ownership(of state: SubscriptionState) -> Ownership {
         var accounts: Set<Account.Identifier> = []
         for identifier in bound.values { accounts.formUnion(groups.members(with: identifier)) }
         for identifier in destination { accounts.formUnion(groups.members(with: identifier)) }
         var conflicts: [Ownership.Conflict] = []
         for identifier in claims.keys.inOrder where !accounts.contains(identifier) {
             guard let claim = claims[identifier] else { continue }
-            if let movedAt, claim.latest.milliseconds <= movedAt { continue }
+            if let movedAt, claim.latest.milliseconds <= movedAt || state.isOfPast(claim.latest, at: movedAt) {
+                continue
+            }
             // The account that was set at purchase still names the buyer after a transfer.
             let others = claim.first.provider.isHost ? Array(bound.values).inOrder.first : nil
             guard let existing = bound[identifier.source] ?? others else { continue }
@@ -225,5 +227,15 @@ private struct Binding {
             }
         }
         return Ownership(accounts: accounts.inOrder, conflicts: conflicts)
+    }
+}
+
+extension SubscriptionState {
+    /// True if a statement is of a period that another one had followed by a moment. It names the owner of that time, whenever it is made.
+    fileprivate func isOfPast(_ statement: Citation, at moment: Int64) -> Bool {
+        let begun = periods.values.filter { !$0.fact.isProvisional && $0.start <= moment }
+        guard let own = begun.filter({ $0.by == statement }).map(\.start).max(), let last = begun.map(\.start).max()
+        else { return false }
+        return own < last
     }
 }
