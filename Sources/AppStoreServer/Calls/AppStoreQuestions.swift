@@ -23,12 +23,10 @@ extension AppStoreServerClient: LineageQuestions {
             return .unknown
         }
         do throws(AppStoreServerError) {
-            var found = Found()
-            if question.isSubscription {
-                found = try await subscription(question, named: lineage, in: environment)
-            } else {
-                try await add(lineage, in: environment, to: &found)
-            }
+            let found =
+                question.isSubscription
+                ? try await subscription(question, named: lineage, in: environment)
+                : Found(results: try await purchase(lineage, in: environment))
             guard let refused = found.refused else {
                 return found.results.isEmpty ? .unknown : .stated(found.results)
             }
@@ -63,7 +61,7 @@ extension AppStoreServerClient: LineageQuestions {
         query.start = question.since
         if question.since == nil {
             // Not known yet, so it may have been bought once, as the last of more than can be read.
-            if own == nil { try await add(lineage, in: environment, to: &found) }
+            if own == nil { found.results += try await purchase(lineage, in: environment) }
         } else if let group = own?.group {
             // The other purchases of the customer may be more than can be read, and are not asked about.
             query.groups = [group]
@@ -72,13 +70,18 @@ extension AppStoreServerClient: LineageQuestions {
         return found
     }
 
-    private func add(
+    /// A transaction by itself; nothing if Apple does not know it.
+    private func purchase(
         _ lineage: SubscriptionID,
-        in environment: Environment,
-        to found: inout Found
-    ) async throws(AppStoreServerError) {
-        let transaction = try await transaction(lineage.id, in: environment)
-        found.results.append(try stated { () throws(DeliveryError) in try adapter.normalize(transaction) })
+        in environment: Environment
+    ) async throws(AppStoreServerError) -> [Normalization] {
+        do throws(AppStoreServerError) {
+            let transaction = try await transaction(lineage.id, in: environment)
+            return [try stated { () throws(DeliveryError) in try adapter.normalize(transaction) }]
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return []
+        }
     }
 
     private func add(
