@@ -8,7 +8,7 @@ import Testing
 
 @testable import lifecycle
 
-@Suite("lifecycle journal quarantine", .timeLimit(.minutes(1)))
+@Suite("lifecycle journal quarantine", .timeLimit(.minutes(5)))
 struct QuarantineCommandTests {
     private static let secret = "whsec_hunter2"
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
