@@ -310,18 +310,6 @@ extension Journal {
         }
     }
 
-    /// How many deliveries are due for a worker, counted up to a limit.
-    ///
-    /// - Throws: ``JournalError``.
-    public func backlog(upTo limit: Int) async throws(JournalError) -> Int {
-        let selection = JournalSelection(
-            group: DeliveryPlace.waiting.rawValue,
-            through: now().milliseconds,
-            limit: limit
-        )
-        return try await read { try await $0.records(selection, in: .delivery).count }
-    }
-
     private func work<Adapter: ProviderAdapter>(
         on record: JournalRecord,
         _ detail: DeliveryDetail,

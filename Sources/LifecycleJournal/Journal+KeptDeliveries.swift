@@ -49,12 +49,19 @@ extension Journal {
         }
     }
 
-    /// How many deliveries that were answered at once are still to be taken in, counted up to a limit: those that are due, as in
-    /// ``backlog(upTo:)``, those that a worker has at this moment, and those that will be tried again.
+    /// How many deliveries that were answered at once are still to be taken in, counted up to a limit.
     ///
+    /// - Parameters:
+    ///   - time: leave out those that are not due for a worker by then: those that one has at this moment, and those that will be
+    ///     tried again later; nil leaves none out.
+    ///   - limit: the most to count.
     /// - Throws: ``JournalError``.
-    public func waitingDeliveries(upTo limit: Int) async throws(JournalError) -> Int {
-        let selection = JournalSelection(group: DeliveryPlace.waiting.rawValue, limit: limit)
+    public func waitingDeliveries(dueBy time: Date? = nil, upTo limit: Int) async throws(JournalError) -> Int {
+        let selection = JournalSelection(
+            group: DeliveryPlace.waiting.rawValue,
+            through: time?.milliseconds ?? .max,
+            limit: limit
+        )
         return try await read { try await $0.records(selection, in: .delivery).count }
     }
 

@@ -368,7 +368,7 @@ struct JournalTests {
         #expect(await journal.accept(life.deliveries[0], with: dead).status == 200)
         #expect(try await journal.work(with: ["stripe": dead]) == 1)
         #expect(try await journal.work(with: ["stripe": dead]) == 0, "it waits")
-        #expect(try await journal.backlog(upTo: 9) == 0)
+        #expect(try await journal.waitingDeliveries(dueBy: time.now, upTo: 9) == 0)
         #expect(try await journal.waitingDeliveries(upTo: 9) == 1)
         time.advance(3600)
         #expect(try await journal.work(with: ["stripe": dead]) == 1)

@@ -158,7 +158,7 @@ public struct Gateway: Sendable {
                     journal: journal,
                     questions: questions,
                     batch: configuration.reconcileBatch,
-                    traffic: LiveTraffic(journal: journal, underWay: underWay),
+                    traffic: LiveTraffic(journal: journal, underWay: underWay, now: now),
                     metrics: metrics,
                     logger: logger
                 )

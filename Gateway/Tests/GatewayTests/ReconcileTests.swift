@@ -28,7 +28,7 @@ import Testing
             journal: journal,
             questions: questions,
             batch: batch,
-            traffic: LiveTraffic(journal: journal, underWay: .init()),
+            traffic: LiveTraffic(journal: journal, underWay: .init()) { Date() },
             metrics: GatewayMetrics(factory: registry),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
@@ -62,7 +62,7 @@ import Testing
     func liveFirst() async throws {
         let busy = HookRoutes.Counter()
         #expect(busy.enter(limit: 1))
-        let traffic = LiveTraffic(journal: journal, underWay: busy)
+        let traffic = LiveTraffic(journal: journal, underWay: busy) { Date() }
         let start = ContinuousClock.now
         try await traffic.waitForPause(atMost: .milliseconds(300))
         #expect(ContinuousClock.now - start >= .milliseconds(300))
@@ -70,12 +70,12 @@ import Testing
         let bench = try Bench()
         let adapter = try #require(try GatewayConfiguration(bench.settings()).sources.first).adapter
         _ = await journal.accept(try bench.purchase(), with: adapter, as: "apple")
-        #expect(try await journal.backlog(upTo: 9) == 1)
+        #expect(try await journal.waitingDeliveries(upTo: 9) == 1)
         let waiting = Task {
-            try await LiveTraffic(journal: journal, underWay: .init()).waitForPause(atMost: .seconds(60))
+            try await LiveTraffic(journal: journal, underWay: .init()) { Date() }.waitForPause(atMost: .seconds(60))
         }
         try await journal.work(with: ["apple": adapter])
         try await waiting.value
-        #expect(try await journal.backlog(upTo: 9) == 0)
+        #expect(try await journal.waitingDeliveries(upTo: 9) == 0)
     }
 }

@@ -18,6 +18,7 @@ extension SubscriptionState {
         }
     }
 
+    /// Keeps a further name of a transaction.
     ///
     /// - Returns: true if that is news to the state.
     @discardableResult

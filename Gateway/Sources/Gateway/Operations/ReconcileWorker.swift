@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LifecycleJournal
 import Logging
 import Normalizer
@@ -42,12 +43,13 @@ struct ReconcileWorker: Sendable {
 struct LiveTraffic: Sendable {
     let journal: Journal
     let underWay: HookRoutes.Counter
+    let now: @Sendable () -> Date
 
     /// Returns in a moment without live deliveries, or when the time is over.
     func waitForPause(atMost limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
-            if underWay.isZero, try await journal.backlog(upTo: 1) == 0 { return }
+            if underWay.isZero, try await journal.waitingDeliveries(dueBy: now(), upTo: 1) == 0 { return }
             try await Task.sleep(for: .milliseconds(500))
         }
     }
