@@ -18,7 +18,7 @@ struct DeliveryDetail: Codable, Sendable {
     @EventTime var receivedAt: Date
     var attempts = 0
     var error: String?
-    /// The proven notification as JSON, so that a worker need not prove it again when keys have changed meanwhile.
+    /// The proven notification as JSON. It need not be proven again, by when keys may have changed.
     var proven: String?
     /// The lineages that it was about, for an erasure.
     var lineages: [String]?
@@ -37,9 +37,17 @@ struct TriedDelivery: Sendable {
     let delivery: Delivery
     let source: String
     let outcome: Result<Normalization, DeliveryError>
+    /// The authenticated notification; nil if it was not proven here.
+    var proof: (any Encodable & Sendable)?
 
     var result: Normalization? { try? outcome.get() }
     var error: DeliveryError? { outcome.failure }
+    /// Why nothing came of it; nil if something did.
+    var reason: String? { error.map { "\($0)" } ?? result?.noChange?.reason.rawValue }
+    /// The proof as a row keeps it.
+    var proven: String? {
+        get throws { try proof.map { String(decoding: try CanonicalJSON.bytes($0), as: UTF8.self) } }
+    }
 }
 
 extension Journal {
@@ -60,16 +68,32 @@ extension Journal {
         with adapter: Adapter,
         as source: String? = nil
     ) async -> Acknowledgement {
-        let delivery = proven(delivery, by: adapter)
+        let tried = await attempt(proven(delivery, by: adapter), of: source ?? adapter.provider.rawValue, with: adapter)
+        return await settle(tried, for: adapter.provider).answer
+    }
+
+    /// Takes a delivery through the adapter's steps. Proof that was stored holds: the keys may have changed since.
+    func attempt<Adapter: ProviderAdapter>(
+        _ delivery: Delivery,
+        of source: String,
+        proven: String? = nil,
+        with adapter: Adapter
+    ) async -> TriedDelivery {
+        var proof: Authenticated<Adapter.Notification>?
         let outcome: Result<Normalization, DeliveryError>
         do throws(DeliveryError) {
-            outcome = .success(try await adapter.receive(delivery))
+            let stored = proven.flatMap {
+                try? CanonicalJSON.value(Authenticated<Adapter.Notification>.self, from: Array($0.utf8))
+            }
+            // Another version of this package may have written the notification in another form.
+            let notification: Authenticated<Adapter.Notification>
+            if let stored { notification = stored } else { notification = try await adapter.authenticate(delivery) }
+            proof = notification
+            outcome = .success(try adapter.normalize(try await adapter.resolve(notification)))
         } catch {
             outcome = .failure(error)
         }
-        let source = source ?? adapter.provider.rawValue
-        let tried = TriedDelivery(delivery: delivery, source: source, outcome: outcome)
-        return await settle(tried, for: adapter.provider).answer
+        return TriedDelivery(delivery: delivery, source: source, outcome: outcome, proof: proof)
     }
 
     /// The part of a delivery that is proven, and the trace that it came with: all that is kept.
@@ -133,7 +157,7 @@ extension Journal {
         let wasQuarantined = known?.group == DeliveryPlace.quarantined.rawValue
         guard isQuarantined || known != nil || (isNew && options.deliveryRetention != nil) else { return }
         var detail = DeliveryDetail(delivery, of: source)
-        detail.error = tried.error.map { "\($0)" } ?? tried.result?.noChange?.reason.rawValue
+        detail.error = tried.reason
         detail.lineages = tried.result?.lineages.map(\.description)
         var record = known ?? JournalRecord(key: key)
         if isQuarantined {
@@ -149,6 +173,7 @@ extension Journal {
             )
             (record.group, record.order) = (DeliveryPlace.quarantined.rawValue, delivery.receivedAt.milliseconds)
             record.body = delivery.body
+            detail.proven = try tried.proven
         } else if let retention = options.deliveryRetention, isNew || known?.group == DeliveryPlace.kept.rawValue {
             detail.headers = nil
             (record.group, record.order) = (
@@ -316,20 +341,8 @@ extension Journal {
         with adapter: Adapter
     ) async throws(JournalError) {
         let delivery = Delivery(headers: detail.headers ?? [:], body: record.body, receivedAt: detail.receivedAt)
-        let outcome: Result<Normalization, DeliveryError>
-        do throws(DeliveryError) {
-            let proven = detail.proven.flatMap {
-                try? CanonicalJSON.value(Authenticated<Adapter.Notification>.self, from: Array($0.utf8))
-            }
-            // Another version of this package may have written the notification in another form.
-            let notification: Authenticated<Adapter.Notification>
-            if let proven { notification = proven } else { notification = try await adapter.authenticate(delivery) }
-            outcome = .success(try adapter.normalize(try await adapter.resolve(notification)))
-        } catch {
-            outcome = .failure(error)
-        }
-        let tried = TriedDelivery(delivery: delivery, source: detail.source, outcome: outcome)
-        let decision = Acknowledgement(for: outcome, provider: adapter.provider).decision
+        let tried = await attempt(delivery, of: detail.source, proven: detail.proven, with: adapter)
+        let decision = Acknowledgement(for: tried.outcome, provider: adapter.provider).decision
         if decision == .retryLater, detail.attempts < options.maximumAttempts {
             var record = record
             var detail = detail

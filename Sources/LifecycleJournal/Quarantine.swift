@@ -15,6 +15,7 @@ public struct Quarantine: Sendable {
         public let delivery: Delivery
         /// The reason that it is here. It shows nothing of the content.
         public let reason: String
+        fileprivate let proven: String?
         let record: JournalRecord
 
         fileprivate init(_ record: JournalRecord) throws {
@@ -23,6 +24,7 @@ public struct Quarantine: Sendable {
             source = detail.source
             delivery = Delivery(headers: detail.headers ?? [:], body: record.body, receivedAt: detail.receivedAt)
             reason = detail.error ?? ""
+            proven = detail.proven
             self.record = record
         }
 
@@ -77,14 +79,29 @@ public struct Quarantine: Sendable {
         }
     }
 
-    /// Gives a delivery to its adapter once more. It leaves the quarantine when it is accepted.
+    /// Gives a delivery to its adapter once more. It leaves the quarantine when it is accepted, and otherwise has the new reason.
     ///
     /// - Parameters:
     ///   - entry: the delivery, from ``list(after:limit:)`` or ``entry(_:)``.
-    ///   - adapter: takes it; signatures are checked against the delivery's own time of receipt.
+    ///   - adapter: takes it. A delivery that was proven when it came, or by a replay, is not proven again. The signature of another
+    ///     one is checked against the delivery's own time of receipt.
     /// - Returns: the answer that a provider would get; `Acknowledgement.Decision.accept` means that it was taken in.
     public func replay(_ entry: Entry, with adapter: some ProviderAdapter) async -> Acknowledgement {
-        await journal.receive(entry.delivery, with: adapter, as: entry.source)
+        let tried = await journal.attempt(entry.delivery, of: entry.source, proven: entry.proven, with: adapter)
+        let answer = await journal.settle(tried, for: adapter.provider).answer
+        if answer.decision != .accept { try? await note(tried, of: entry) }
+        return answer
+    }
+
+    /// Writes down how an attempt failed, unless the row has changed since.
+    private func note(_ tried: TriedDelivery, of entry: Entry) async throws {
+        var record = entry.record
+        var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
+        detail.error = tried.reason ?? detail.error
+        detail.proven = try tried.proven ?? detail.proven
+        record.detail = try CanonicalJSON.bytes(detail)
+        let noted = record
+        _ = try await journal.write { try await $0.update(noted, in: .delivery) }
     }
 
     /// Gives every delivery to the adapter of its source once more, one with each call of ``Replay/next()``.

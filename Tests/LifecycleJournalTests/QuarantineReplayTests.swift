@@ -1,6 +1,7 @@
 import Foundation
 import LifecycleJournal
 import NormalizerTesting
+import NotificationSimulator
 import Stripe
 import Synchronization
 import Testing
@@ -10,12 +11,18 @@ struct QuarantineReplayTests {
     /// Believes its deliveries, except those that its provider fails at, and counts them.
     private final class Failing: ProviderAdapter {
         let adapter: StripeAdapter
+        let error: DeliveryError
         let tried = Mutex(0)
-        let fails: @Sendable (Int) -> Bool
+        let fails: @Sendable (_ number: Int, _ id: String) -> Bool
         var provider: Provider { adapter.provider }
 
-        init(_ adapter: StripeAdapter, fails: @escaping @Sendable (Int) -> Bool) {
+        init(
+            _ adapter: StripeAdapter,
+            _ code: DeliveryError.Code = .unavailable,
+            fails: @escaping @Sendable (_ number: Int, _ id: String) -> Bool = { _, _ in true }
+        ) {
             self.adapter = adapter
+            error = DeliveryError(code, "no answer", isAuthentic: true)
             self.fails = fails
         }
 
@@ -30,7 +37,7 @@ struct QuarantineReplayTests {
                 tried += 1
                 return tried
             }
-            if fails(number) { throw DeliveryError(.unavailable, "no answer") }
+            if fails(number, notification.value.id) { throw error }
             return notification
         }
 
@@ -40,15 +47,20 @@ struct QuarantineReplayTests {
     }
 
     private let life: StripeLife
+    private let time = ManualTime(StripeLife.start)
 
     init() throws { life = try StripeLife() }
 
-    /// A journal whose quarantine has every delivery, once for each source.
-    private func journal(_ sources: [String]) async throws -> Journal {
-        let time = ManualTime(StripeLife.start)
+    private func empty() -> Journal {
+        let time = time
         var options = Journal.Options()
         options.maximumAttempts = 1
-        let journal = Journal(MemoryJournal(), options: options, now: { time.now })
+        return Journal(MemoryJournal(), options: options, now: { time.now })
+    }
+
+    /// A journal whose quarantine has every delivery, once for each source.
+    private func journal(_ sources: [String]) async throws -> Journal {
+        let journal = empty()
         let dead = UnreachableAdapter(adapter: life.adapter)
         for source in sources {
             for delivery in life.deliveries { _ = await journal.accept(delivery, with: dead, as: source) }
@@ -62,7 +74,7 @@ struct QuarantineReplayTests {
         let count = life.deliveries.count
         try #require(count > 5)
         let journal = try await journal(["down", "up"])
-        let (down, up) = (Failing(life.adapter) { _ in true }, Failing(life.adapter) { _ in false })
+        let (down, up) = (Failing(life.adapter) { _, _ in true }, Failing(life.adapter) { _, _ in false })
         let counts = try await replay(journal, with: ["down": down, "up": up])
         #expect(counts.tried == ["down": 5, "up": count])
         #expect(counts.accepted == count)
@@ -74,12 +86,50 @@ struct QuarantineReplayTests {
     @Test("goes on after deliveries that the provider fails at")
     func goesOn() async throws {
         let journal = try await journal(["stripe"])
-        let adapter = Failing(life.adapter) { !$0.isMultiple(of: 3) }
+        let adapter = Failing(life.adapter) { number, _ in !number.isMultiple(of: 3) }
         let count = life.deliveries.count
         let counts = try await replay(journal, with: ["stripe": adapter, "other": adapter])
         #expect(counts.tried == ["stripe": count])
         #expect(counts.accepted == count / 3)
         #expect(counts.stopped.isEmpty)
+    }
+
+    @Test("takes in what was proven when it came, although the secret is another one by now", arguments: [true, false])
+    func proven(inTwoSteps: Bool) async throws {
+        let journal = empty()
+        let delivery = life.deliveries[0]
+        let failing = Failing(life.adapter, inTwoSteps ? .unavailable : .denied)
+        if inTwoSteps {
+            _ = await journal.accept(delivery, with: failing)
+            #expect(try await journal.work(with: ["stripe": failing]) == 1)
+        } else {
+            #expect(await journal.receive(delivery, with: failing).decision == .acceptAndQuarantine)
+        }
+        let rotated = try StripeAdapter(.init(signingSecrets: [StripeSimulator(seed: "rotated").signingSecret]))
+        let entry = try #require(try await journal.quarantine.list().first)
+        #expect(await journal.quarantine.replay(entry, with: Failing(rotated, .unavailable)).decision == .retryLater)
+        let kept = try #require(try await journal.quarantine.list().first)
+        #expect(await journal.quarantine.replay(kept, with: rotated).decision == .accept)
+        #expect(try await journal.quarantine.list().isEmpty)
+        #expect(try await !journal.events().isEmpty)
+    }
+
+    @Test("notes why a delivery could not be taken in at last, and what was proven by then")
+    func reason() async throws {
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        configuration.mode = .test
+        let journal = empty()
+        #expect(await journal.receive(life.deliveries[0], with: try StripeAdapter(configuration)).status == 200)
+        let rotated = try StripeAdapter(.init(signingSecrets: [StripeSimulator(seed: "rotated").signingSecret]))
+        var reasons: [String] = []
+        for adapter in [rotated, Failing(life.adapter), Failing(rotated, .denied)] as [any ProviderAdapter] {
+            let entry = try #require(try await journal.quarantine.list().first)
+            _ = await journal.quarantine.replay(entry, with: adapter)
+            reasons.append(try #require(try await journal.quarantine.list().first).reason)
+        }
+        #expect(reasons.map { $0.prefix { $0 != ":" } } == ["unauthenticated", "unavailable", "denied"])
+        let entry = try #require(try await journal.quarantine.list().first)
+        #expect(await journal.quarantine.replay(entry, with: rotated).decision == .accept)
     }
 
     private func replay(
