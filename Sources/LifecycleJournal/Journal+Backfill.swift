@@ -79,7 +79,7 @@ extension Journal {
     ///   - overlap: how much is read again, for deliveries that the provider lists late.
     ///   - report: is called after each page.
     /// - Throws: `DeliveryError` if the provider cannot be asked now, and ``JournalError``. Call it again: it continues
-    ///   where it stopped.
+    ///   where it stopped. If the row of a purchase is `corrupt`, all other purchases are taken in, and the place is held.
     @discardableResult
     public func backfill(
         from history: some DeliveryHistory,
@@ -122,6 +122,7 @@ extension Journal {
             // A position may be too old for the provider; then the window begins again, once in each run. Any other error says
             // nothing about the position.
             var mayBeginAgain = true
+            var held: JournalError?
             var isRead = false
             while !isRead {
                 let page: DeliveryHistoryPage
@@ -134,15 +135,21 @@ extension Journal {
                     continue
                 }
                 for entry in page.entries {
-                    try await take(entry, of: source ?? history.provider.rawValue, history.provider, into: &result)
+                    do {
+                        try await take(entry, of: source ?? history.provider.rawValue, history.provider, into: &result)
+                    } catch let error as JournalError where error.code == .corrupt {
+                        // A row of its own purchases cannot be read. It is read again until it can be, and the others are taken in.
+                        held = error
+                    }
                 }
                 result.pages += 1
                 isRead = page.next == nil || page.next == window.position
                 window.position = page.next
                 progress.window = isRead ? nil : window
                 if isRead { progress.through = max(window.until, progress.through) }
-                try await note()
+                if held == nil { try await note() }
             }
+            if let held { throw held }
         }
         return result
     }
@@ -201,12 +208,12 @@ extension Journal {
             return
         }
         let tried = TriedDelivery(delivery: delivery, source: source, outcome: entry.outcome)
-        let (answer, update) = await settle(tried, for: provider)
-        result.newEvents += update.newEvents.count
-        switch answer.decision {
+        let settled = await settle(tried, for: provider)
+        result.newEvents += settled.update.newEvents.count
+        if let failure = settled.failure { throw failure }
+        switch settled.answer.decision {
         case .accept: break
-        case .retryLater:
-            throw entry.outcome.failure ?? DeliveryError(.unavailable, "the database could not keep a delivery")
+        case .retryLater: if let failure = tried.error { throw failure }
         default: result.unreadable += 1
         }
     }

@@ -36,7 +36,7 @@ struct DeliveryDetail: Codable, Sendable {
 struct TriedDelivery: Sendable {
     let delivery: Delivery
     let source: String
-    let outcome: Result<Normalization, DeliveryError>
+    var outcome: Result<Normalization, DeliveryError>
     /// The authenticated notification; nil if it was not proven here.
     var proof: (any Encodable & Sendable)?
 
@@ -106,12 +106,15 @@ extension Journal {
     }
 
     /// Stores the result of a delivery, if it is to be kept, and decides the answer.
+    ///
+    /// - Returns: with `failure` if the result could not be stored.
     func settle(
         _ tried: TriedDelivery,
         for provider: Provider
-    ) async -> (answer: Acknowledgement, update: JournalUpdate) {
+    ) async -> (answer: Acknowledgement, update: JournalUpdate, failure: JournalError?) {
         var answer = Acknowledgement(for: tried.outcome, provider: provider)
         var update = JournalUpdate()
+        var failure: JournalError?
         switch answer.decision {
         case .accept, .acceptAndQuarantine:
             let isQuarantined = answer.decision == .acceptAndQuarantine
@@ -119,16 +122,14 @@ extension Journal {
                 update = try await keep(tried, isQuarantined: isQuarantined)
             } catch {
                 if error.code == .quarantineFull { observer.observe(.quarantineFull(source: tried.source)) }
-                answer = Acknowledgement(
-                    for: .failure(DeliveryError(.unavailable, "not kept: \(error.code)", underlying: error)),
-                    provider: provider
-                )
+                answer = Acknowledgement(for: .failure(DeliveryError(notKept: error)), provider: provider)
+                failure = error
             }
         case .retryLater, .reject: break
         @unknown default: break
         }
         observe(tried, answer.decision, with: update)
-        return (answer, update)
+        return (answer, update, failure)
     }
 
     private func keep(_ tried: TriedDelivery, isQuarantined: Bool) async throws(JournalError) -> JournalUpdate {
@@ -251,7 +252,7 @@ extension Journal {
             _ = try await write { try await $0.insert(record, into: .delivery) }
             return Acknowledgement(for: .success(Normalization([])), provider: adapter.provider)
         } catch {
-            let failure = DeliveryError(.unavailable, "not kept", underlying: error)
+            let failure = DeliveryError(notKept: JournalError(wrapping: error))
             let answer = Acknowledgement(for: .failure(failure), provider: adapter.provider)
             observe(TriedDelivery(delivery: delivery, source: source, outcome: .failure(failure)), answer.decision)
             return answer
@@ -269,7 +270,8 @@ extension Journal {
     ///   - lease: how long this worker has; after that another one takes the rest.
     /// - Returns: how many were taken out of the queue; none means that nothing is due.
     /// - Throws: ``JournalError``; every delivery is still there then. Those that were not taken in are due again after
-    ///   ``Options/firstDelay``, as is one whose purchases others wrote to all the time.
+    ///   ``Options/firstDelay``, as is one whose purchases others wrote to all the time. A delivery about a purchase whose row cannot be
+    ///   read is tried again, and given up, like one whose provider cannot be asked.
     @discardableResult
     public func work(
         with adapters: [String: any ProviderAdapter],
@@ -341,23 +343,32 @@ extension Journal {
         with adapter: Adapter
     ) async throws(JournalError) {
         let delivery = Delivery(headers: detail.headers ?? [:], body: record.body, receivedAt: detail.receivedAt)
-        let tried = await attempt(delivery, of: detail.source, proven: detail.proven, with: adapter)
+        var tried = await attempt(delivery, of: detail.source, proven: detail.proven, with: adapter)
         let decision = Acknowledgement(for: tried.outcome, provider: adapter.provider).decision
-        if decision == .retryLater, detail.attempts < options.maximumAttempts {
+        if decision != .retryLater {
+            do throws(JournalError) {
+                // The provider got 200 for it and will not send it again, so it is kept.
+                let isQuarantined = decision != .accept
+                let update = try await keep(tried, isQuarantined: isQuarantined)
+                return observe(tried, isQuarantined ? .acceptAndQuarantine : .accept, with: update)
+            } catch {
+                guard error.code == .corrupt else { throw error }
+                // A row of its own purchases cannot be read, which says nothing about other deliveries.
+                tried.outcome = .failure(DeliveryError(notKept: error))
+            }
+        }
+        guard detail.attempts >= options.maximumAttempts else {
             var record = record
             var detail = detail
-            detail.error = tried.error.map { "\($0)" }
+            detail.error = tried.reason
             record.order = retryTime(afterAttempt: detail.attempts)
             do { record.detail = try CanonicalJSON.bytes(detail) } catch { throw JournalError(wrapping: error) }
             let postponed = record
             _ = try await write { try await $0.update(postponed, in: .delivery) }
-            return observe(tried, decision)
+            return observe(tried, .retryLater)
         }
-        // The provider got 200 for it and will not send it again, so it is kept.
-        let isQuarantined = decision != .accept
-        if decision == .retryLater { observer.observe(.gaveUp(.delivery)) }
-        let update = try await keep(tried, isQuarantined: isQuarantined)
-        observe(tried, isQuarantined ? .acceptAndQuarantine : .accept, with: update)
+        observer.observe(.gaveUp(.delivery))
+        observe(tried, .acceptAndQuarantine, with: try await keep(tried, isQuarantined: true))
     }
 
     // MARK: Quarantine
@@ -368,4 +379,11 @@ extension Journal {
 
 extension Result where Failure == DeliveryError {
     var failure: DeliveryError? { if case .failure(let error) = self { error } else { nil } }
+}
+
+extension DeliveryError {
+    /// The delivery may be whatever it is: its result could not be stored.
+    fileprivate init(notKept error: JournalError) {
+        self.init(.unavailable, "not kept: \(error)", underlying: error)
+    }
 }
