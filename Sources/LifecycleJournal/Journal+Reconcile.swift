@@ -125,12 +125,10 @@ extension Journal {
         }
     }
 
-    /// Gives deliveries whose provider could not be asked to their adapters once more. Any answer but that it is taken in means
-    /// that it still cannot be asked.
+    /// Gives deliveries whose provider could not be asked, or refused, to their adapters once more.
     private func replay(with adapters: [String: any ProviderAdapter]) async throws(JournalError) -> Int {
         var replay = quarantine.replay(with: adapters)
-        replay.isChosen = { $0.reason.hasPrefix("\(DeliveryError.Code.unavailable):") }
-        replay.isFailure = { $0.decision != .accept }
+        replay.isChosen = { entry in DeliveryError.Code.sayingNothing.contains { entry.reason.hasPrefix("\($0):") } }
         var count = 0
         while let (_, answer) = try await replay.next() { count += answer.decision == .accept ? 1 : 0 }
         return count
@@ -280,7 +278,11 @@ private struct Round {
     }
 }
 
+extension DeliveryError.Code {
+    /// The provider was not asked: that says nothing about the purchase.
+    static let sayingNothing: [Self] = [.unavailable, .denied]
+}
+
 extension DeliveryError {
-    /// True if the provider was not asked: that says nothing about the purchase.
-    fileprivate var saysNothing: Bool { code == .unavailable || code == .denied }
+    fileprivate var saysNothing: Bool { Code.sayingNothing.contains(code) }
 }

@@ -51,18 +51,20 @@ public struct Quarantine: Sendable {
 
     let journal: Journal
 
-    /// The deliveries, in the order in which they were received.
+    /// The deliveries, in the order in which they were received. One that was replayed in vain goes behind the others.
     ///
     /// - Parameters:
     ///   - entry: begin after this one.
     ///   - limit: the most deliveries to return.
     /// - Throws: ``JournalError``.
     public func list(after entry: Entry? = nil, limit: Int = 100) async throws(JournalError) -> [Entry] {
-        var selection = JournalSelection(group: DeliveryPlace.quarantined.rawValue, limit: limit)
-        if let entry { selection = selection.following(entry.record) }
-        let page = selection
-        return try await journal.read { transaction in
-            try await transaction.records(page, in: .delivery).map(Entry.init)
+        let all = JournalSelection(group: DeliveryPlace.quarantined.rawValue, limit: limit)
+        return try await list(entry.map { all.following($0.record) } ?? all)
+    }
+
+    func list(_ selection: JournalSelection) async throws(JournalError) -> [Entry] {
+        try await journal.read { transaction in
+            try await transaction.records(selection, in: .delivery).map(Entry.init)
         }
     }
 
@@ -93,13 +95,14 @@ public struct Quarantine: Sendable {
         return answer
     }
 
-    /// Writes down how an attempt failed, unless the row has changed since.
+    /// Writes down how an attempt failed, and when, unless the row has changed since.
     private func note(_ tried: TriedDelivery, of entry: Entry) async throws {
         var record = entry.record
         var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
         detail.error = tried.reason ?? detail.error
         detail.proven = try tried.proven ?? detail.proven
         record.detail = try CanonicalJSON.bytes(detail)
+        record.order = journal.now().milliseconds
         let noted = record
         _ = try await journal.write { try await $0.update(noted, in: .delivery) }
     }

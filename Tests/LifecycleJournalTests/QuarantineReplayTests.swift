@@ -94,6 +94,23 @@ struct QuarantineReplayTests {
         #expect(counts.stopped.isEmpty)
     }
 
+    @Test("tries those first whose last attempt is longest ago", arguments: [DeliveryError.Code.unavailable, .denied])
+    func order(code: DeliveryError.Code) async throws {
+        let journal = try await journal(["stripe"])
+        let listed = try await journal.quarantine.list().map(\.id)
+        // The history of the customer is over.
+        time.advance(400 * 86_400)
+        let failing = Set(try life.deliveries.prefix(5).map { try life.adapter.authenticate($0).value.id })
+        let adapter = Failing(life.adapter, code) { _, id in failing.contains(id) }
+        #expect(try await replay(journal, with: ["stripe": adapter]).tried == ["stripe": 5])
+        #expect(try await journal.quarantine.list().map(\.id) == Array(listed.dropFirst(5) + listed.prefix(5)))
+        time.advance(3600)
+        let second = try await replay(journal, with: ["stripe": adapter])
+        #expect(second.tried == ["stripe": life.deliveries.count])
+        #expect(second.accepted == life.deliveries.count - 5)
+        #expect(try await journal.quarantine.list().map(\.id) == Array(listed.prefix(5)))
+    }
+
     @Test("takes in what was proven when it came, although the secret is another one by now", arguments: [true, false])
     func proven(inTwoSteps: Bool) async throws {
         let journal = empty()
@@ -128,8 +145,7 @@ struct QuarantineReplayTests {
             reasons.append(try #require(try await journal.quarantine.list().first).reason)
         }
         #expect(reasons.map { $0.prefix { $0 != ":" } } == ["unauthenticated", "unavailable", "denied"])
-        let entry = try #require(try await journal.quarantine.list().first)
-        #expect(await journal.quarantine.replay(entry, with: rotated).decision == .accept)
+        #expect(try await journal.reconcile(with: [], replaying: ["stripe": rotated]).replayed == 1)
     }
 
     private func replay(
