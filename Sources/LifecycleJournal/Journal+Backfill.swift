@@ -47,6 +47,20 @@ extension Journal {
 
         init(from start: Date) { (began, through) = (start, start) }
 
+        /// The progress, without what a clock has noted that was ahead by more than is read again; nil if none of it is left.
+        ///
+        /// How far was read then is not known. So all is read again since the beginning, if that was noted in time.
+        ///
+        /// - Parameter memory: from when on the provider remembers what it sent.
+        func credible(until latest: Date, of memory: Date) -> Progress? {
+            var progress = self
+            if let window, window.until > latest { progress.window = nil }
+            guard through > latest else { return progress }
+            guard let began, began <= latest else { return nil }
+            progress.through = max(began, memory)
+            return progress
+        }
+
         /// Begins again with an earlier time, so that what was sent since then is read.
         ///
         /// - Parameter memory: from when on the provider remembers what it sent.
@@ -76,7 +90,8 @@ extension Journal {
     ///     so you may pass the same time at each call. Without it, a history that was never read begins with the first
     ///     notification that the journal has from the provider. If there is none, it begins now, and there is nothing to read:
     ///     events from before your journal are no news.
-    ///   - overlap: how much is read again, for deliveries that the provider lists late.
+    ///   - overlap: how much is read again, for deliveries that the provider lists late. A place further ahead than that was noted by a
+    ///     clock that was wrong, and does not count.
     ///   - report: is called after each page.
     /// - Throws: `DeliveryError` if the provider cannot be asked now, and ``JournalError``. Call it again: it continues
     ///   where it stopped. If the row of a purchase is `corrupt`, all other purchases are taken in, and the place is held.
@@ -92,9 +107,11 @@ extension Journal {
         let name = "history/\(history.name)"
         var mark = try await checkpoint(of: name)
         let memory = time.addingTimeInterval(-Double(history.reach.milliseconds) / 1000)
+        let latest = time.addingTimeInterval(Double(overlap.milliseconds) / 1000)
+        let known = try mark.map(Self.progress)?.credible(until: latest, of: memory)
         var progress: Progress
-        if let mark {
-            progress = try Self.progress(mark)
+        if let known {
+            progress = known
             if let start { progress.begin(with: min(start, time), of: memory) }
         } else if let start {
             progress = Progress(from: min(start, time))
@@ -113,7 +130,7 @@ extension Journal {
             result.through = progress.through
             report(result)
         }
-        if mark == nil { try await note() }
+        if known == nil { try await note() }
         while progress.through < time {
             var window =
                 progress.window

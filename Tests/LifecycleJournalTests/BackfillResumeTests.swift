@@ -11,17 +11,20 @@ struct BackfillResumeTests {
         let name = "pages"
         let provider: Provider = .apple
         let reach: Duration = .seconds(86_400 * 30)
-        private let state: Mutex<(asked: [String?], failures: [DeliveryError?])>
+        private let state: Mutex<(asked: [String?], windows: [Range<Date>], failures: [DeliveryError?])>
 
         init(failing failures: [DeliveryError.Code?]) {
-            state = Mutex(([], failures.map { $0.map { DeliveryError($0, "") } }))
+            state = Mutex(([], [], failures.map { $0.map { DeliveryError($0, "") } }))
         }
 
         var asked: [String?] { state.withLock { $0.asked } }
+        /// The windows of the first pages.
+        var windows: [Range<Date>] { state.withLock { $0.windows } }
 
         func page(of window: Range<Date>, at position: String?) async throws(DeliveryError) -> DeliveryHistoryPage {
             let failure = state.withLock { state in
                 state.asked.append(position)
+                if position == nil { state.windows.append(window) }
                 return state.failures.isEmpty ? nil : state.failures.removeFirst()
             }
             if let failure { throw failure }
@@ -72,5 +75,56 @@ struct BackfillResumeTests {
             try await Self.asked(failing: [nil, .stale, nil, .stale], storage: .memory)
                 == [nil, "second", nil, "second", "second", "third"]
         )
+    }
+
+    private static let day: TimeInterval = 86_400
+
+    @Test(
+        "after a clock that was ahead goes on from where it began, or where that is ahead as well, from now",
+        arguments: [true, false]
+    )
+    func clockAhead(beganInTime: Bool) async throws {
+        let time = ManualTime(Self.now - 20 * Self.day)
+        let journal = Journal(MemoryJournal(), now: { time.now })
+        let pages = Pages(failing: [])
+        let began = time.now
+        if beganInTime { try await journal.backfill(from: pages, since: began) }
+        time.set(Self.now + 9 * Self.day)
+        try await journal.backfill(from: pages)
+        time.set(Self.now)
+        let windows = pages.windows
+        let report = try await journal.backfill(from: pages)
+        #expect(report.through == Self.now && report.gap == nil)
+        #expect(Array(pages.windows.dropFirst(windows.count)) == (beganInTime ? [began - 3600..<Self.now] : []))
+        time.advance(3600)
+        try await journal.backfill(from: pages)
+        #expect(pages.windows.last == Self.now - 3600..<Self.now + 3600)
+    }
+
+    @Test("waits where a clock was ahead by no more than is read again", arguments: [2, 3600])
+    func clockAheadInOverlap(ahead: TimeInterval) async throws {
+        let time = ManualTime(Self.now - 20 * Self.day)
+        let journal = Journal(MemoryJournal(), now: { time.now })
+        let pages = Pages(failing: [])
+        for date in [Self.now - 20 * Self.day, Self.now + ahead, Self.now, Self.now + ahead + 60] {
+            time.set(date)
+            try await journal.backfill(from: pages)
+        }
+        // The third asked for nothing, and the last reads what was sent since the second.
+        #expect(pages.windows.count == 2)
+        #expect(pages.windows.last == Self.now + ahead - 3600..<Self.now + ahead + 60)
+    }
+
+    @Test("begins a window again that a clock opened which was ahead")
+    func windowAhead() async throws {
+        let time = ManualTime(Self.now + 9 * Self.day)
+        let journal = Journal(MemoryJournal(), now: { time.now })
+        let pages = Pages(failing: [nil, .unavailable])
+        let began = Self.now - Self.day
+        await #expect(throws: DeliveryError.self) { try await journal.backfill(from: pages, since: began) }
+        time.set(Self.now)
+        #expect(try await journal.backfill(from: pages).through == Self.now)
+        #expect(pages.asked == [nil, "second", nil, "second", "third"])
+        #expect(pages.windows.last == began - 3600..<Self.now)
     }
 }
