@@ -31,6 +31,7 @@ extension Journal {
     ) async throws(JournalError) -> Answers {
         var report = Answers()
         var seen = 0
+        try await correctTurns(in: .due)
         let time = now().milliseconds
         var selection = JournalSelection(group: QueuePlace.due.rawValue, through: time, limit: 16)
         while seen < limit, !Task.isCancelled {
@@ -103,15 +104,16 @@ extension Journal {
 extension JournalQueue {
     /// Leases one row for five minutes; nil if another process was faster.
     func take(_ record: JournalRecord) async throws(JournalError) -> Item? {
-        let until = journal.now().milliseconds + 300_000
+        let time = journal.now().milliseconds
         let table = table
         return try await journal.write { transaction in
             var record = record
             var detail = try QueueDetail(of: record)
             let attempts = detail.attempts
             detail.attempts += 1
+            detail.turnSetAt = time
             record.detail = try CanonicalJSON.bytes(detail)
-            record.order = until
+            record.order = time + 300_000
             guard try await transaction.update(record, in: table) else { return nil }
             record.version += 1
             return try Item(record, attempts: attempts)

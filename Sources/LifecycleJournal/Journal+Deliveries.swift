@@ -12,11 +12,12 @@ enum DeliveryPlace: String {
 }
 
 /// The journal's notes about a delivery, stored next to its body.
-struct DeliveryDetail: Codable, Sendable {
+struct DeliveryDetail: TurnDetail {
     var source: String
     var headers: Delivery.Headers?
     @EventTime var receivedAt: Date
     var attempts = 0
+    var turnSetAt: Int64?
     var error: String?
     /// The proven notification as JSON. It need not be proven again, by when keys may have changed.
     var proven: String?
@@ -28,6 +29,8 @@ struct DeliveryDetail: Codable, Sendable {
         headers = delivery.headers
         receivedAt = delivery.receivedAt
     }
+
+    init(of record: JournalRecord) throws { self = try CanonicalJSON.value(from: record.detail) }
 
     static func key(_ delivery: Delivery, of source: String) -> String { JournalKey.text(source, delivery.digest) }
 }
@@ -294,6 +297,7 @@ extension Journal {
                     var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
                     guard sources.contains(detail.source) else { continue }
                     detail.attempts += 1
+                    detail.turnSetAt = time.milliseconds
                     record.detail = try CanonicalJSON.bytes(detail)
                     record.order = until
                     guard try await transaction.update(record, in: .delivery) else { continue }
@@ -304,6 +308,9 @@ extension Journal {
                 selection = selection.following(last)
             }
             return taken
+        }
+        if records.count < limit {
+            try await correctTurns(in: .delivery, DeliveryPlace.waiting.rawValue, DeliveryDetail.self) { _ in true }
         }
         for (index, record) in records.enumerated() {
             do throws(JournalError) {
@@ -325,13 +332,14 @@ extension Journal {
 
     /// Gives back what was leased and not taken in, as if no worker had had it: the lease would hold it up for its whole time.
     private func putBack(_ records: ArraySlice<JournalRecord>) async {
-        let time = retryTime(afterAttempt: 0)
+        let (time, turn) = (now().milliseconds, retryTime(afterAttempt: 0))
         _ = try? await write { transaction in
             for var record in records {
                 var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
                 detail.attempts -= 1
+                detail.turnSetAt = time
                 record.detail = try CanonicalJSON.bytes(detail)
-                record.order = time
+                record.order = turn
                 _ = try await transaction.update(record, in: .delivery)
             }
         }
@@ -361,6 +369,7 @@ extension Journal {
             var record = record
             var detail = detail
             detail.error = tried.reason
+            detail.turnSetAt = now().milliseconds
             record.order = retryTime(afterAttempt: detail.attempts)
             do { record.detail = try CanonicalJSON.bytes(detail) } catch { throw JournalError(wrapping: error) }
             let postponed = record

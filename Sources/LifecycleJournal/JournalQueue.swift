@@ -17,11 +17,22 @@ enum QueuePlace: String {
     case exhausted
 }
 
+/// The journal's notes about a row that has a turn: its order is the time from which on it is given out.
+protocol TurnDetail: Codable, Sendable {
+    /// How often the row was given out.
+    var attempts: Int { get }
+    /// When the turn was set, in milliseconds since 1970; nil for the first one, and for one that an earlier version has set.
+    var turnSetAt: Int64? { get set }
+
+    init(of record: JournalRecord) throws
+}
+
 /// The journal's notes about a row in a queue.
-struct QueueDetail: Codable, Sendable {
+struct QueueDetail: TurnDetail {
     /// The line of the log that an event came with.
     var line: String?
     var attempts = 0
+    var turnSetAt: Int64?
     var error: String?
     /// The trace of the delivery that brought it.
     var trace: String?
@@ -70,25 +81,28 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     ///   - lease: how long they are yours.
     /// - Throws: ``JournalError``.
     public func next(_ limit: Int = 1, lease: Duration) async throws(JournalError) -> [Item] {
-        let time = journal.now()
-        let until = Date(millisecondsSince1970: time.milliseconds + max(lease.milliseconds, 1))
+        let time = journal.now().milliseconds
+        let until = time + max(lease.milliseconds, 1)
         let table = table
-        return try await journal.write { transaction in
+        let items = try await journal.write { transaction in
             var items: [Item] = []
             // Others may take the same rows at this moment, and are faster with some.
-            let selection = JournalSelection(group: QueuePlace.due.rawValue, through: time.milliseconds, limit: limit)
+            let selection = JournalSelection(group: QueuePlace.due.rawValue, through: time, limit: limit)
             for var record in try await transaction.records(selection, in: table) {
                 var detail = try QueueDetail(of: record)
                 let attempts = detail.attempts
                 detail.attempts += 1
+                detail.turnSetAt = time
                 record.detail = try CanonicalJSON.bytes(detail)
-                record.order = until.milliseconds
+                record.order = until
                 guard try await transaction.update(record, in: table) else { continue }
                 record.version += 1
                 items.append(try Item(record, attempts: attempts))
             }
             return items
         }
+        if items.count < limit { try await journal.correctTurns(in: table) }
+        return items
     }
 
     /// Says that an item is done. It is never given out again.
@@ -216,11 +230,12 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         error: String?,
         resets: Bool = false
     ) async throws(JournalError) -> Bool {
-        let table = table
+        let (table, time) = (table, journal.now().milliseconds)
         return try await journal.write { transaction in
             var record = record
             var detail = try QueueDetail(of: record)
             detail.error = error
+            detail.turnSetAt = time
             if place == .done { detail.token = nil }
             if resets { detail.attempts = 0 }
             (record.group, record.order) = (place.rawValue, order)
@@ -255,10 +270,53 @@ extension Journal {
     /// host has scheduled. The journal asks providers itself, see ``reconcile(with:replaying:limit:)``.
     public var duties: JournalQueue<DueItem> { JournalQueue(journal: self, table: .due) }
 
+    /// The longest delay between two attempts, in milliseconds. The clocks of two hosts differ by less.
+    private static let longestDelay: Int64 = 3_600_000
+
     /// The time of the next attempt, in milliseconds since 1970.
     func retryTime(afterAttempt attempts: Int) -> Int64 {
         let delay = options.firstDelay.milliseconds << Int64(min(max(attempts - 1, 0), 16))
-        return now().milliseconds + min(max(delay, 1), 3_600_000)
+        return now().milliseconds + min(max(delay, 1), Self.longestDelay)
+    }
+
+    /// Corrects the turns in a queue that a clock has set which was ahead: they would come only when that time does.
+    func correctTurns(in table: JournalTable) async throws(JournalError) {
+        try await correctTurns(in: table, QueuePlace.due.rawValue, QueueDetail.self) { record in
+            // The host may schedule its own duties for any time, but what follows from an event is due at once.
+            table == .event || (try? CanonicalJSON.value(DueItem.self, from: record.body))?.event != nil
+        }
+    }
+
+    /// Corrects the turns in a group of rows that a clock has set which was ahead.
+    ///
+    /// Their delays begin now. So a lease lasts as long as it was taken for, and a turn that was set in time stays, however late it is.
+    ///
+    /// - Parameter isOwnTurn: true if the first turn of a row is the time at which it was written.
+    func correctTurns<Detail: TurnDetail>(
+        in table: JournalTable,
+        _ group: String,
+        _ type: Detail.Type,
+        isOwnTurn: @escaping @Sendable (JournalRecord) -> Bool
+    ) async throws(JournalError) {
+        let time = now().milliseconds
+        let latest = time + Self.longestDelay
+        // Only the host itself has set so many turns that are so late.
+        let selection = JournalSelection(group: group, after: latest, number: .max, limit: 1000)
+        let records = try await read { try await $0.records(selection, in: table) }
+        guard !records.isEmpty else { return }
+        try await write { transaction in
+            for var record in records {
+                // A row that cannot be read must not hold up the others.
+                guard var detail = try? Detail(of: record) else { continue }
+                let first = detail.attempts == 0 && isOwnTurn(record) ? record.order : nil
+                guard let set = detail.turnSetAt ?? first, set > latest else { continue }
+                record.order = time &+ max(record.order &- set, 0)
+                detail.turnSetAt = time
+                record.detail = try CanonicalJSON.bytes(detail)
+                // Another process may be faster.
+                _ = try await transaction.update(record, in: table)
+            }
+        }
     }
 }
 

@@ -89,7 +89,10 @@ public struct Quarantine: Sendable {
     ///     one is checked against the delivery's own time of receipt.
     /// - Returns: the answer that a provider would get; `Acknowledgement.Decision.accept` means that it was taken in.
     public func replay(_ entry: Entry, with adapter: some ProviderAdapter) async -> Acknowledgement {
-        let tried = await journal.attempt(entry.delivery, of: entry.source, proven: entry.proven, with: adapter)
+        var delivery = entry.delivery
+        // A clock that was ahead noted a time that is still to come.
+        delivery.receivedAt = min(delivery.receivedAt, journal.now())
+        let tried = await journal.attempt(delivery, of: entry.source, proven: entry.proven, with: adapter)
         let answer = await journal.settle(tried, for: adapter.provider).answer
         if answer.decision != .accept { try? await note(tried, of: entry) }
         return answer

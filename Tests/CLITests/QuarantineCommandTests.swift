@@ -11,7 +11,7 @@ import Testing
 @Suite("lifecycle journal quarantine", .timeLimit(.minutes(5)))
 struct QuarantineCommandTests {
     private static let secret = "whsec_hunter2"
-    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+    private static let start = Date(timeIntervalSince1970: 1_750_000_000)
     /// More than one page.
     private static let unreadable = 51
 
@@ -27,7 +27,7 @@ struct QuarantineCommandTests {
             #"{"id":"evt_\#(number)","object":"event","receipt_email":"jane@example.com"}"#
         }
         let asked = (0..<asked).map { number in
-            #"{"id":"evt_asked_\#(number)","object":"event","api_version":"2026-10-28.endive","created":1800000000,"#
+            #"{"id":"evt_asked_\#(number)","object":"event","api_version":"2026-10-28.endive","created":1750000000,"#
                 + #""livemode":\#(simulator.isLive),"type":"entitlements.active_entitlement_summary.updated","data":{"object":"#
                 + #"{"object":"entitlements.active_entitlement_summary","customer":"cus_1","#
                 + #""entitlements":{"object":"list","data":[],"has_more":true}}}}"#

@@ -7,7 +7,7 @@ import Testing
 @testable import Normalizer
 
 /// A store that takes answers, or does not.
-private final class Store: OwedAnswers {
+final class Store: OwedAnswers {
     private let state: Mutex<(answered: [OwedAnswer], failure: DeliveryError.Code?)>
     let isBusiness: Bool
 

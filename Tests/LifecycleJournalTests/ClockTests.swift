@@ -1,0 +1,136 @@
+import Foundation
+import LifecycleJournal
+import NormalizerTesting
+import Stripe
+import Testing
+
+@testable import Normalizer
+
+/// Each test begins at a time that is wrong, and goes on at the right one.
+@Suite("A clock that was ahead for a while", .timeLimit(.minutes(5)))
+struct ClockTests {
+    private static let ahead: TimeInterval = 20 * 86_400
+    private static let right = StripeLife.start
+    private let time = ManualTime(right + ahead)
+
+    private func journal() -> Journal {
+        let time = time
+        return Journal(MemoryJournal(), clock: TestClock(jumping: true), now: { time.now })
+    }
+
+    /// A journal with one piece of news.
+    private func told() async throws -> Journal {
+        let journal = journal()
+        var result = AnswersTests.required
+        result.events[0].receivedAt = time.now
+        try await journal.apply(result)
+        return journal
+    }
+
+    enum Turn: CaseIterable { case first, leased, failed }
+
+    /// The seconds from the right time until an item is given out; nil if it takes longer than an hour.
+    private func wait<Value>(for queue: JournalQueue<Value>) async throws -> TimeInterval? {
+        while time.now <= Self.right + 3600 {
+            if try await !queue.next(lease: .seconds(60)).isEmpty { return time.now.timeIntervalSince(Self.right) }
+            time.advance(1)
+        }
+        return nil
+    }
+
+    @Test("holds news up for the delay that it had then", arguments: Turn.allCases, [true, false])
+    func news(turn: Turn, isDuty: Bool) async throws {
+        func test<Value>(_ queue: JournalQueue<Value>) async throws {
+            if turn != .first {
+                let item = try #require(try await queue.next(lease: .seconds(60)).first)
+                if turn == .failed { try await queue.failed(item, because: "refused") }
+            }
+            time.set(Self.right)
+            let waited = try #require(try await wait(for: queue))
+            let expected: TimeInterval = turn == .first ? 0 : turn == .leased ? 60 : 5
+            #expect((expected...expected + 1).contains(waited))
+        }
+        let journal = try await told()
+        if isDuty { try await test(journal.duties) } else { try await test(journal.outbox) }
+    }
+
+    @Test("does not end a lease early, nor a time that the host has chosen")
+    func chosen() async throws {
+        let journal = try await told()
+        time.set(Self.right + Self.ahead + 1)
+        let leased = try #require(try await journal.outbox.next(lease: .seconds(86_400)).first)
+        let duty = try #require(try await journal.duties.next(lease: .seconds(60)).first)
+        let monday = time.now + 3 * 86_400
+        #expect(try await journal.duties.failed(duty, because: "closed", retryAt: monday))
+        #expect(try await journal.schedule(DueItem("call", id: "1", dueAt: monday)))
+        // The clock of this host is half an hour behind that of the other.
+        time.advance(-1800)
+        for _ in 0..<10 {
+            #expect(try await journal.outbox.next(lease: .seconds(60)).isEmpty)
+            #expect(try await journal.duties.next(lease: .seconds(60)).isEmpty)
+            time.advance(3600)
+        }
+        #expect(try await journal.outbox.done(leased))
+        time.set(monday)
+        #expect(try await journal.duties.next(9, lease: .seconds(60)).count == 2)
+    }
+
+    @Test("holds a delivery up for the delay that it had then", arguments: Turn.allCases)
+    func deliveries(turn: Turn) async throws {
+        let life = try StripeLife()
+        let journal = journal()
+        #expect(await journal.accept(life.deliveries[0], with: life.adapter).status == 200)
+        let adapter = UnreachableAdapter(adapter: life.adapter)
+        if turn != .first { #expect(try await journal.work(with: ["stripe": adapter]) == 1) }
+        time.set(Self.right)
+        while time.now <= Self.right + 3600, try await journal.work(with: ["stripe": life.adapter]) == 0 {
+            time.advance(1)
+        }
+        let expected: TimeInterval = turn == .first ? 0 : 5
+        #expect((expected...expected + 1).contains(time.now.timeIntervalSince(Self.right)))
+        #expect(try await !journal.events().isEmpty)
+    }
+
+    @Test("holds up no answer to a store")
+    func answers() async throws {
+        let journal = try await told()
+        time.set(Self.right)
+        let store = Store()
+        _ = try await journal.answer(with: [store])
+        #expect(try await journal.answer(with: [store]).answered + store.answered.count > 0)
+        #expect(store.answered.count == 1)
+    }
+
+    /// Takes no delivery that was received more than a day after its first time.
+    private struct Punctual: ProviderAdapter {
+        typealias Notification = StripeNotification
+        typealias Resolved = StripeNotification
+        let adapter: StripeAdapter
+        var provider: Provider { adapter.provider }
+
+        func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<Notification> {
+            guard delivery.receivedAt < ClockTests.right + 86_400 else {
+                throw DeliveryError(.stale, "or this host's clock is wrong", isAuthentic: true)
+            }
+            return try adapter.authenticate(delivery)
+        }
+
+        func normalize(_ resolved: Authenticated<Resolved>) throws(DeliveryError) -> Normalization {
+            try adapter.normalize(resolved)
+        }
+    }
+
+    @Test("keeps no delivery in quarantine that seemed old")
+    func stale() async throws {
+        let life = try StripeLife()
+        let journal = journal()
+        var delivery = life.deliveries[0]
+        delivery.receivedAt = time.now
+        let adapter = Punctual(adapter: life.adapter)
+        #expect(await journal.receive(delivery, with: adapter).decision == .acceptAndQuarantine)
+        time.set(Self.right)
+        let entry = try #require(try await journal.quarantine.list().first)
+        #expect(await journal.quarantine.replay(entry, with: adapter).decision == .accept)
+        #expect(try await journal.events().allSatisfy { $0.event.event.receivedAt == Self.right })
+    }
+}
