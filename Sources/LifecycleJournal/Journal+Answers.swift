@@ -18,7 +18,8 @@ extension Journal {
     /// Answers the stores' open requests: purchases to acknowledge, and questions about refunds.
     ///
     /// A duty is tried again until its deadline, after 5, 10, 20 seconds and so on, up to an hour. In the last third of
-    /// its time the observer gets every failed attempt. Duties that no `answerer` takes stay in ``duties`` for you.
+    /// its time the observer gets every failed attempt, and each call reports the duties that no `answerer` takes. Those stay in
+    /// ``duties`` for you.
     ///
     /// - Parameters:
     ///   - answerers: answer the duties; the first that is responsible for a duty answers it.
@@ -53,10 +54,10 @@ extension Journal {
     ) async throws(JournalError) {
         let item: DueItem
         do { item = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
-        guard let owed = try await owed(item, of: record), let answerer = answerers.first(where: { $0.isOwed(owed) }),
-            let lease = try await duties.take(record)
-        else { return }
         let time = now()
+        guard let owed = try await owed(item, of: record), let answerer = answerers.first(where: { $0.isOwed(owed) })
+        else { return observeDeadline(of: item, at: time) }
+        guard let lease = try await duties.take(record) else { return }
         if let deadline = item.deadline, deadline <= time {
             if try await duties.giveUp(lease, because: "the deadline has passed") { report.abandoned += 1 }
             return
@@ -68,17 +69,21 @@ extension Journal {
                 if try await duties.giveUp(lease, because: "\(error)") { report.abandoned += 1 }
                 return
             }
-            if let deadline = item.deadline,
-                deadline.timeIntervalSince(time) * 3 < deadline.timeIntervalSince(item.dueAt)
-            {
-                observer.observe(.deadlineNear(item))
-            }
+            observeDeadline(of: item, at: time)
             try await duties.postpone(lease, because: "\(error)", until: item.deadline)
             report.postponed += 1
             return
         }
         try await duties.done(lease)
         report.answered += 1
+    }
+
+    /// Reports a duty that is still owed in the last third of its time.
+    private func observeDeadline(of item: DueItem, at time: Date) {
+        guard let deadline = item.deadline, time < deadline,
+            deadline.timeIntervalSince(time) * 3 < deadline.timeIntervalSince(item.dueAt)
+        else { return }
+        observer.observe(.deadlineNear(item))
     }
 
     /// The event that a duty follows from; nil if the event is not known any more.

@@ -22,7 +22,7 @@ public enum JournalObservation: Sendable {
     case quarantineFull(source: String)
     /// A provider was asked about a purchase as often as is of use, and nothing settled the question.
     case questionExhausted(DueItem)
-    /// A duty could not be done, and in the last third of its time is still owed.
+    /// A duty is still owed in the last third of its time: an attempt has failed, or no one answers it.
     case deadlineNear(DueItem)
 }
 

@@ -21,6 +21,7 @@ struct AcknowledgementTests {
             provider: .google,
             store: .playStore,
             environment: .production,
+            app: app,
             subscription: lineage,
             occurredAt: Google.receivedAt,
             effectiveAt: Google.receivedAt,
@@ -125,12 +126,24 @@ struct AcknowledgementTests {
         }
     }
 
-    @Test("purchases of another app, or without a token, are not owed by this adapter")
+    @Test("purchases of another app are not owed by this adapter")
     func business() throws {
         let answerer = try answerer(HTTPTransportResponse(status: 410))
-        #expect(!answerer.isOwed(Self.owed(.subscription, app: "com.example.other")))
+        for hasToken in [true, false] {
+            var owed = Self.owed(.subscription, app: "com.example.other")
+            if !hasToken { owed.handle = nil }
+            #expect(!answerer.isOwed(owed))
+        }
+    }
+
+    @Test("one whose token cannot be read waits for the sealing key, and is not taken for done")
+    func noToken() async throws {
+        let answerer = try answerer(Self.subscription("PENDING"))
         var owed = Self.owed(.subscription)
         owed.handle = nil
-        #expect(!answerer.isOwed(owed))
+        #expect(answerer.isOwed(owed))
+        let error = await #expect(throws: DeliveryError.self) { try await answerer.answer(owed) }
+        #expect(error?.code == .denied)
+        #expect(transport.requests.isEmpty)
     }
 }

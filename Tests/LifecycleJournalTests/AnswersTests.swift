@@ -127,6 +127,24 @@ struct AnswersTests {
         #expect(try await journal.answer(with: [store]) == Journal.Answers())
     }
 
+    @Test("with an alarm also for what no one answers", arguments: [true, false])
+    func unanswered(isOfEvent: Bool) async throws {
+        let journal = try await journal()
+        if !isOfEvent {
+            for item in try await journal.duties.next(9, lease: .seconds(60)) { try await journal.duties.done(item) }
+            #expect(try await journal.schedule(DueItem("call", id: "1", dueAt: Self.start, deadline: Self.deadline)))
+        }
+        for (seconds, alarms) in [(0, 0), (2 * 86_400.0 - 1, 0), (2, 1), (3600, 2)] {
+            time.advance(seconds)
+            #expect(try await journal.answer(with: [Store(isBusiness: false)]) == Journal.Answers())
+            #expect(alarm.near.count == alarms)
+        }
+        // Until the host has done it, or has it.
+        #expect(try await journal.duties.next(lease: .seconds(7200)).map(\.attempts) == [0])
+        _ = try await journal.answer(with: [])
+        #expect(alarm.near.map(\.deadline) == [Self.deadline, Self.deadline])
+    }
+
     @Test("for no purchase that was erased", arguments: [LifecycleEvent.refundRequested(.init(transaction: "1")), nil])
     func erased(question: LifecycleEvent?) async throws {
         let journal = try await journal()

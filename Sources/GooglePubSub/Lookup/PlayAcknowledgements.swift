@@ -19,18 +19,23 @@ public struct PlayAcknowledgements: OwedAnswers {
         (self.adapter, self.api, self.account) = (adapter, api, account)
     }
 
-    /// True for a purchase of a configured app whose token is known.
+    /// True for a purchase of a configured app.
     public func isOwed(_ answer: OwedAnswer) -> Bool {
-        guard case .acknowledgementRequired = answer.event.event, let handle = answer.handle else { return false }
-        return answer.event.store == .playStore && adapter.configuration.packageNames.contains(handle.app)
+        guard case .acknowledgementRequired = answer.event.event, let app = answer.handle?.app ?? answer.event.app
+        else { return false }
+        return answer.event.store == .playStore && adapter.configuration.packageNames.contains(app)
     }
 
     /// Acknowledges the purchase if that is still needed. A purchase that is gone, or was acknowledged elsewhere,
     /// counts as done.
     ///
-    /// - Throws: `DeliveryError` with `unavailable`, `denied`, or `malformed` if Google refuses the purchase.
+    /// - Throws: `DeliveryError` with `unavailable`, `denied`, also if the purchase's token is not known, or `malformed` if Google
+    ///   refuses the purchase.
     public func answer(_ owed: OwedAnswer) async throws(DeliveryError) {
-        guard let handle = owed.handle, let kind = GooglePurchase.Kind(rawValue: handle.kind) else { return }
+        guard let handle = owed.handle else {
+            throw DeliveryError(.denied, "the purchase token cannot be read: set the journal's sealingKey of then")
+        }
+        guard let kind = GooglePurchase.Kind(rawValue: handle.kind) else { return }
         let found =
             switch kind {
             case .subscription: await api.subscription(purchaseToken: handle.token, packageName: handle.app)
