@@ -63,7 +63,7 @@ public struct CustomerReportPage: Sendable {
         _time = EventTime(wrappedValue: time)
         purchases.sort { lhs, rhs in
             let (one, other) = (lhs.state.access(at: time).isGranted, rhs.state.access(at: time).isGranted)
-            return one == other ? lhs.state.subscription.description < rhs.state.subscription.description : one
+            return one == other ? lhs.state.subscription.precedes(rhs.state.subscription) : one
         }
     }
 }

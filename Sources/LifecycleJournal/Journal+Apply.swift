@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import Normalizer
+import SignatureCore
 
 extension Journal {
     /// Stores the result of a delivery, an upload or an answer, in a transaction of its own.
@@ -158,9 +159,9 @@ extension Journal {
         let body = try CanonicalJSON.bytes(transfer)
         let key = JournalKey.digest(body)
         _ = try await transaction.insert(JournalRecord(key: key, body: body), into: .transfer)
-        for account in Set((transfer.transfer.from + transfer.transfer.to).map(\.lookupKey)).sorted() {
+        for account in transfer.transfer.names.inOrder {
             let record = JournalRecord(
-                key: JournalKey.text(account, key),
+                key: JournalKey.text(account.lookupKey, key),
                 group: JournalKey.text(account),
                 body: Array(key.utf8)
             )
@@ -237,20 +238,20 @@ struct StateRows {
         let known = AccountLedger(states)
         let succeeding = statements.filter { $0.mayShowSuccessor(of: known[$0.subscription]) }
         let telling = succeeding + statements.filter { $0.mayShowReturn(of: known[$0.subscription]) }
-        func owners(_ statements: [StoreStatement]) -> Set<String> {
-            Set(statements.flatMap(\.accounts).map { JournalKey.text($0) })
+        func owners(_ statements: [StoreStatement]) -> [Account.Identifier] {
+            Set(statements.flatMap(\.accounts).map(\.name)).inOrder
         }
-        for owner in owners(succeeding).sorted() { try await Self.takeTurn(owner, transaction) }
+        for owner in owners(succeeding) { try await Self.takeTurn(owner, transaction) }
         var siblings: Set<SubscriptionID> = []
-        for owner in owners(telling).sorted() {
-            let lineages = try await Self.lineages(in: .account, of: owner, transaction)
+        for owner in owners(telling) {
+            let lineages = try await Self.lineages(in: .account, of: JournalKey.text(owner), transaction)
             siblings.formUnion(
                 lineages.filter { lineage in
                     records[lineage] == nil && telling.contains { $0.subscription.store == lineage.store }
                 }
             )
         }
-        let others = try await StateRows(linkedTo: siblings.sorted { $0.description < $1.description }, transaction)
+        let others = try await StateRows(linkedTo: siblings.inOrder, transaction)
         records.merge(others.records) { known, _ in known }
         states += others.states
         accounts.merge(others.accounts) { known, _ in known }
@@ -258,7 +259,7 @@ struct StateRows {
     }
 
     /// Lets one transaction at a time join an account's purchases, or use its credits: the purchases of two transactions may be one.
-    static func takeTurn(_ owner: String, _ transaction: any JournalTransaction) async throws {
+    static func takeTurn(_ owner: Account.Identifier, _ transaction: any JournalTransaction) async throws {
         let key = turnKey(owner)
         let isOurs =
             if let row = try await transaction.record(key, in: .link) {
@@ -270,7 +271,9 @@ struct StateRows {
     }
 
     /// The row whose version orders the transactions that join an account's purchases.
-    static func turnKey(_ owner: String) -> String { JournalKey.text("purchases", owner) }
+    static func turnKey(_ owner: Account.Identifier) -> String {
+        JournalKey.text("purchases", JournalKey.text(owner))
+    }
 
     /// The lineages that the rows of a group name.
     static func lineages(
@@ -290,7 +293,7 @@ struct StateRows {
     ///
     /// - Throws: ``Conflict`` if one of them has changed meanwhile.
     func raiseVersions(_ transaction: any JournalTransaction) async throws {
-        for record in records.values.sorted(by: { $0.key < $1.key }) {
+        for record in records.values.inOrder {
             guard try await transaction.update(record, in: .state) else { throw Conflict() }
         }
     }
@@ -307,7 +310,7 @@ struct StateRows {
         let changed = Set(lineages.flatMap { ledger[$0]?.lineages ?? [] })
         let names = lineages.compactMap { ledger[$0]?.subscription }
         let lineages = Set(lineages + names).union(records.keys.filter(changed.contains))
-            .sorted { $0.description < $1.description }
+            .inOrder
         for lineage in lineages {
             guard let state = ledger[lineage] else { continue }
             let isNamed = lineage == state.subscription
@@ -344,6 +347,11 @@ extension StateRows {
         if let record, !record.body.isEmpty { throw Conflict() }
         return record
     }
+}
+
+extension Collection<JournalRecord> {
+    /// One order for all writers, so that two transactions do not wait for each other.
+    var inOrder: [JournalRecord] { sorted { $0.key.precedes($1.key) } }
 }
 
 extension JournalTransaction {

@@ -45,9 +45,7 @@ extension Journal {
         }
         return try await write { transaction in
             // Before anything is read: a gift belongs to no purchase whose version two uses would both raise.
-            for owner in Set(accounts.map { JournalKey.text($0) }).sorted() {
-                try await StateRows.takeTurn(owner, transaction)
-            }
+            for name in Set(accounts.map(\.name)).inOrder { try await StateRows.takeTurn(name, transaction) }
             let mark = Mark(credits: credits, id: id, of: accounts, in: environment)
             let key = Mark.key(id)
             let known = try await transaction.record(key, in: .use)

@@ -37,7 +37,7 @@ extension Journal {
             return (eraser.erasure, eraser.digests)
         }
         erasure.deliveries = try await eraseDeliveries(
-            of: Set(erasure.lineages.map(\.description)),
+            of: Set(erasure.lineages),
             withBodies: digests
         )
         return erasure
@@ -98,7 +98,7 @@ extension Journal {
 
     /// - Parameter digests: of the bodies that a line was made from which named the account.
     private func eraseDeliveries(
-        of lineages: Set<String>,
+        of lineages: Set<SubscriptionID>,
         withBodies digests: Set<String>
     ) async throws(JournalError) -> Int {
         var count = 0
@@ -111,7 +111,8 @@ extension Journal {
                 for record in records {
                     let detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
                     let isNamed = record.key.split(separator: "\n").last.map { digests.contains(String($0)) }
-                    guard isNamed == true || !lineages.isDisjoint(with: detail.lineages ?? []) else { continue }
+                    let isAbout = (detail.lineages ?? []).contains { SubscriptionID($0).map(lineages.contains) == true }
+                    guard isNamed == true || isAbout else { continue }
                     if try await Self.delete(record, transaction) { deleted += 1 }
                 }
                 return (deleted, records.last, records.count)
@@ -162,8 +163,8 @@ private struct Eraser {
         let needed = ledger.needed(Set(moves.map(\.transfer)), without: erased, under: pseudonym)
         for (record, transfer) in moves {
             _ = try await transaction.delete(record, from: .transfer)
-            for name in Set((transfer.transfer.from + transfer.transfer.to).map(\.lookupKey)) {
-                let row = try await transaction.record(JournalKey.text(name, record.key), in: .transfer)
+            for name in transfer.transfer.names {
+                let row = try await transaction.record(JournalKey.text(name.lookupKey, record.key), in: .transfer)
                 if let row { _ = try await transaction.delete(row, from: .transfer) }
             }
             if needed.contains(transfer) { try await Journal.insert(pseudonym.replacing(transfer), transaction) }
@@ -171,7 +172,7 @@ private struct Eraser {
         try await replaceName(in: seen, dropping: Set(moves.map(\.transfer)).subtracting(needed))
         try await replaceNameInPurchases(except: erased)
 
-        if let turn = try await transaction.record(StateRows.turnKey(JournalKey.text(account)), in: .link) {
+        if let turn = try await transaction.record(StateRows.turnKey(account), in: .link) {
             _ = try await transaction.delete(turn, from: .link)
         }
         try await Journal.eraseUses(Journal.useGroup(account), transaction)
@@ -211,13 +212,13 @@ private struct Eraser {
             try await Journal.insert(accountRow: pseudonymous, of: lineage, transaction)
         }
         let rows = try await StateRows(linkedTo: named, transaction)
-        for var record in rows.records.values.sorted(by: { $0.key < $1.key }) where !record.body.isEmpty {
+        for var record in rows.records.values.inOrder where !record.body.isEmpty {
             let state = try CanonicalJSON.value(SubscriptionState.self, from: record.body)
             record.body = try CanonicalJSON.bytes(pseudonym.replacing(state))
             guard try await transaction.update(record, in: .state) else { throw Conflict() }
         }
         let lineages = Set(named).union(rows.records.keys).union(rows.states.flatMap(\.lineages))
-        for lineage in lineages.sorted(by: { $0.description < $1.description }) {
+        for lineage in lineages.inOrder {
             let selection = JournalSelection(group: JournalKey.text(lineage), limit: 500)
             for record in try await transaction.allRecords(selection, in: .log) {
                 if let line = try record.line(naming: pseudonym) {

@@ -28,7 +28,7 @@ extension Journal {
             let rows = try await StateRows(linkedTo: lineages, transaction)
             // A state is read once for all the lineages that it stands for.
             let linked = Set(rows.states.flatMap(\.lineages)).union(rows.records.keys)
-            for lineage in linked.union(lineages).sorted(by: { $0.description < $1.description }) {
+            for lineage in linked.union(lineages).inOrder {
                 let selection = JournalSelection(group: JournalKey.text(lineage), limit: 500)
                 for record in try await transaction.allRecords(selection, in: .log) where !record.body.isEmpty {
                     lines.append(try CanonicalJSON.value(from: record.body))

@@ -22,10 +22,8 @@ extension Journal {
             let (ledger, _) = try await Self.rows(of: [account], transaction)
             let states = Self.owned(by: account, ledger)
             var export = AccountExport(states: states)
-            export.transfers = ledger.transfers.filter {
-                ($0.transfer.from + $0.transfer.to).contains { $0.lookupKey == account.lookupKey }
-            }
-            .sorted { "\($0.by)" < "\($1.by)" }
+            export.transfers = ledger.transfers.filter { $0.transfer.names.contains(account.name) }
+                .sorted { "\($0.by)" < "\($1.by)" }
             export.uses = try await Self.uses(of: states, [account], transaction)
             for lineage in states.flatMap(\.lineages) {
                 let selection = JournalSelection(group: JournalKey.text(lineage), limit: 500)

@@ -187,7 +187,7 @@ extension Journal {
             for name in state.lineages { questions[name] = open.filter { $0.subscription == name } }
         }
         // In one order, so that two transactions do not wait for each other.
-        for (lineage, open) in questions.sorted(by: { $0.key.description < $1.key.description }) {
+        for (lineage, open) in questions.sorted(by: { $0.key.precedes($1.key) }) {
             var row = try await QuestionRow(of: lineage, transaction)
             if let handle = handles.last(where: { $0.lineage == lineage }) { try keep(handle, in: &row) }
             row.open(open)

@@ -109,7 +109,7 @@ extension Journal {
     ) async throws -> JournalUpdate {
         let ledger = AccountLedger(try await StateRows(linkedTo: Set(lineages), transaction).states)
         let states = Set(lineages.compactMap { ledger[$0]?.subscription }).compactMap { ledger[$0] }
-        let events = states.sorted { $0.subscription.description < $1.subscription.description }
+        let events = states.sorted { $0.subscription.precedes($1.subscription) }
             .flatMap { $0.unreportedEvents(receivedAt: time) }
         guard !events.isEmpty else { return JournalUpdate() }
         return try await apply(Normalization(events), in: transaction, at: time, isNews: isNews)

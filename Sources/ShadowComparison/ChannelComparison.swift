@@ -352,8 +352,7 @@ extension NormalizedEvent {
     /// on to the App Store if it is a UUID; names of other sources cannot be compared.
     fileprivate func namesAnotherOwner(than other: NormalizedEvent) -> Bool {
         let (names, others) = (account?.identifiers ?? [], other.account?.identifiers ?? [])
-        let keys = Set(names.map(\.lookupKey))
-        guard keys.isDisjoint(with: others.map(\.lookupKey)) else { return false }
+        guard Set(names.map(\.name)).isDisjoint(with: others.map(\.name)) else { return false }
         return names.contains { name in
             others.contains { $0.source == name.source || $0.isUUID && name.isUUID }
         }

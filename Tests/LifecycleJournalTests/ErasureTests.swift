@@ -188,6 +188,31 @@ struct ErasureTests {
         #expect(try await journal.erase(token).lineages == [Self.lineage])
     }
 
+    @Test("A name that only looks like another is another account's", arguments: TestedStorage.available)
+    func lookalike(tested: TestedStorage) async throws {
+        // One letter, and a letter with an accent of its own: `==` of strings takes the two for one.
+        let composed = Account.Identifier("caf\u{E9}", .appUserID)
+        let decomposed = Account.Identifier("cafe\u{301}", .appUserID)
+        let results = [payment(on: 0, by: composed), transfer(on: 5, from: composed, to: decomposed)]
+        for results in [results, results.reversed()] {
+            let journal = Journal(try await tested.open(in: folder)[0], now: { Self.start })
+            for result in results { try await journal.apply(result) }
+            #expect(try await !hasAccess(composed, on: 10, journal))
+            #expect(try await hasAccess(decomposed, on: 10, journal))
+            for (account, lineages) in [(composed, []), (decomposed, [Self.lineage])] {
+                let export = try await journal.export(account)
+                #expect(export.states.map(\.subscription) == lineages)
+                #expect(export.transfers.count == 1)
+            }
+            #expect(try await journal.erase(composed).lineages == [])
+            #expect(try await journal.export(composed).transfers == [])
+            #expect(try await hasAccess(decomposed, on: 10, journal))
+            #expect(try await journal.rebuild().differing == [])
+            #expect(try await journal.erase(decomposed).lineages == [Self.lineage])
+            #expect(try await !hasAccess(decomposed, on: 10, journal))
+        }
+    }
+
     @Test("The substitute for a name that a relay made is no name of the app's either")
     func madeName() {
         for name in ["$RCAnonymousID:77", "77"] {

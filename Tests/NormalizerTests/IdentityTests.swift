@@ -144,6 +144,23 @@ struct IdentityTests {
         #expect(try CanonicalJSON.value(SubscriptionID.self, from: try CanonicalJSON.bytes(lineage)) == lineage)
     }
 
+    @Test("Names that only look alike are two, and always in one order")
+    func lookalikes() throws {
+        let names = ["caf\u{E9}", "cafe\u{301}"]
+        let products = names.map { ProductID($0) }
+        #expect(products[0] != products[1])
+        #expect(!(products[0] == products[1]))
+        #expect(Set(products).count == 2)
+        #expect([products, products.reversed()].map { $0.sorted() } == [products.reversed(), products.reversed()])
+        #expect([ProductID("b"), "a", "\u{E9}"].sorted() == ["a", "b", "\u{E9}"])
+        let lineages = names.map { SubscriptionID(store: .appStore, environment: .production, id: $0) }
+        #expect(lineages[0] != lineages[1])
+        #expect(Set(lineages).count == 2)
+        let states = lineages.map { SubscriptionState($0) }
+        #expect(AccountLedger(states).states.count == 2)
+        #expect(AccountLedger(states).states == AccountLedger(states.reversed()).states)
+    }
+
     @Test("Text that is no lineage key is refused", arguments: ["", "a", "a/b", "a~2/b/c", "a~/b/c"])
     func noLineageKey(text: String) {
         #expect(SubscriptionID(text) == nil)

@@ -40,6 +40,14 @@ public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertib
         "\(Self.escaped(store.rawValue))/\(Self.escaped(environment.rawValue))/\(id)"
     }
 
+    /// True if both are octet for octet the same.
+    public static func == (one: SubscriptionID, other: SubscriptionID) -> Bool {
+        one.id.hasOctets(of: other.id) && one.store == other.store && one.environment == other.environment
+    }
+
+    /// The order of the names.
+    package func precedes(_ other: SubscriptionID) -> Bool { description.precedes(other.description) }
+
     /// Reads the string form.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

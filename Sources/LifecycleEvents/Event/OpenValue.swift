@@ -1,3 +1,5 @@
+import SignatureCore
+
 /// A value from an open set: the documented ones are static members, any other is kept verbatim.
 ///
 /// Add a value of your own, or one that a provider introduced yesterday, in an extension:
@@ -5,6 +7,9 @@
 /// ```swift
 /// extension Provider { static let paddle: Provider = "paddle" }
 /// ```
+///
+/// Two values are equal if they are the same octets. Swift also equates strings that only look alike, which are two names to a store and
+/// to a database.
 public protocol OpenValue: RawRepresentable, Hashable, Sendable, Codable, ExpressibleByStringInterpolation,
     CustomStringConvertible
 where RawValue == String {
@@ -24,13 +29,20 @@ extension OpenValue {
     /// The value itself.
     public var description: String { rawValue }
 
+    /// True if both are the same octets.
+    public static func == (one: Self, other: Self) -> Bool { one.rawValue.hasOctets(of: other.rawValue) }
+
+    // Else that of `RawRepresentable` is chosen, which compares strings.
+    /// False if both are the same octets.
+    public static func != (one: Self, other: Self) -> Bool { !(one == other) }
+
     /// True for a value that was left blank.
     package var isEmpty: Bool { rawValue.isEmpty }
 }
 
 extension OpenValue where Self: Comparable {
-    /// By the values, in the order of `String`.
-    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+    /// By the values, in the order of `String`, and of the octets between values that only look alike.
+    public static func < (one: Self, other: Self) -> Bool { one.rawValue.precedes(other.rawValue) }
 }
 
 /// The service whose notification or answer an event was made from.

@@ -232,7 +232,8 @@ public struct Account: Hashable, Sendable, Codable {
         package var canonical: Identifier { Identifier(lookupKey, source) }
 
         /// True if two identifiers are octet for octet the same. Swift also equates strings that only look alike, which
-        /// are two customers to a store and to a database. Compare ``lookupKey`` to ask for the same account.
+        /// are two customers to a store and to a database. Compare the UTF-8 of ``lookupKey`` to ask for the
+        /// same account.
         public static func == (left: Identifier, right: Identifier) -> Bool {
             left.id.hasOctets(of: right.id) && left.source == right.source
         }

@@ -29,7 +29,7 @@ struct TenureReading {
         let items = timeline.itemsOfPeriods
         for (index, period) in timeline.periods.enumerated()
         where period.accessEnd > period.start || items[index] != nil {
-            guard let lineage = period.lineages.min(by: { $0.description < $1.description }) else { continue }
+            guard let lineage = period.lineages.min(by: { $0.precedes($1) }) else { continue }
             let rules = lineage.store.rules
             let stretches = period.accessEnd > period.start ? Stretch.all(of: period, switches[index] ?? []) : []
             var strands = Strand.all(of: stretches, items[index] ?? [])

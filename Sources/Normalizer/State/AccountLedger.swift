@@ -110,7 +110,7 @@ public struct AccountLedger: Hashable, Sendable {
     @discardableResult
     private mutating func insert(_ move: AccountTransfer) -> Bool {
         guard transfers.insert(move).inserted else { return false }
-        for name in Set((move.transfer.from + move.transfer.to).map(\.name)) {
+        for name in move.transfer.names {
             transfersByName[name, default: []].insert(move)
         }
         return true
@@ -349,7 +349,7 @@ extension AccountLedger {
         while let identifier = open.popLast() {
             var related: Set<Account.Identifier> = []
             for move in transfersByName[identifier] ?? [] where moves.insert(move).inserted {
-                related.formUnion((move.transfer.from + move.transfer.to).map(\.name))
+                related.formUnion(move.transfer.names)
             }
             for name in claimed[identifier] ?? [] where statesByName[name]?.environment == environment {
                 guard names.insert(name).inserted || moved.contains(name) else { continue }

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import SignatureCore
 
 /// One line of a log: an event, or a statement without an event.
 ///
@@ -236,7 +235,7 @@ public struct Timeline: Hashable, Sendable {
 
     /// The identifiers of every source under which an account is known.
     private func identifiers(named account: String) -> [Account.Identifier] {
-        let name = Account.Identifier(account, "").lookupKey
-        return ledger.accounts.filter { $0.lookupKey.hasOctets(of: name) }
+        let name = Account.Identifier(account, "").name
+        return ledger.accounts.filter { $0.name == name }
     }
 }

@@ -68,7 +68,7 @@ package struct LineageRegisters: Sendable {
     }
 
     private static func first(of known: SubscriptionID?, _ lineage: SubscriptionID) -> SubscriptionID {
-        guard let known, known == lineage || known.description < lineage.description else { return lineage }
+        guard let known, known == lineage || known.precedes(lineage) else { return lineage }
         return known
     }
 }

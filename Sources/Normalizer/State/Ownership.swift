@@ -238,11 +238,16 @@ extension Account.Identifier {
     }
 
     /// The identifier alone, wherever it comes from.
-    var name: Account.Identifier { Account.Identifier(lookupKey, "") }
+    package var name: Account.Identifier { Account.Identifier(lookupKey, "") }
+}
+
+extension LifecycleEvent.Transfer {
+    /// The names of all accounts that it names.
+    package var names: Set<Account.Identifier> { Set((from + to).map(\.name)) }
 }
 
 extension Collection<Account.Identifier> {
-    var inOrder: [Account.Identifier] { sorted { $0.precedes($1) } }
+    package var inOrder: [Account.Identifier] { sorted { $0.precedes($1) } }
 }
 
 extension Citation {

@@ -35,7 +35,7 @@ extension PeriodTimeline {
     /// that was known.
     mutating func applyRetries(of state: SubscriptionState) {
         let failed = state.registers.outstanding.filter { $0.registers.retries != nil }
-        for (lineage, registers) in failed.sorted(by: { $0.lineage.description < $1.lineage.description }) {
+        for (lineage, registers) in failed.sorted(by: { $0.lineage.precedes($1.lineage) }) {
             for retry in registers.retries?.inOrder ?? [] {
                 guard let index = subject(of: retry, lineage: lineage),
                     let next = periods[(index + 1)...].firstIndex(where: { !$0.fact.isProvisional && !$0.isForestalled }

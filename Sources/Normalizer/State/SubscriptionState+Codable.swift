@@ -180,5 +180,5 @@ extension SubscriptionState.PeriodKey {
 }
 
 extension Collection<SubscriptionID> {
-    var inOrder: [SubscriptionID] { sorted { $0.description < $1.description } }
+    package var inOrder: [SubscriptionID] { sorted { $0.precedes($1) } }
 }

@@ -11,6 +11,11 @@ extension String {
     package func hasOctets(of other: String) -> Bool {
         utf8.span.elementsEqual(other.utf8.span)
     }
+
+    /// The order of `<`, and that of the octets between canonical equivalents, which `<` leaves in no order.
+    package func precedes(_ other: String) -> Bool {
+        self == other ? utf8.lexicographicallyPrecedes(other.utf8) : self < other
+    }
 }
 
 extension Span where Element == UInt8 {
