@@ -56,7 +56,7 @@ extension Journal {
                 CreditStatement(of: states, under: policy, uses: uses, at: time)
             }
             if let known {
-                try mark.check(known, isMoved: stored.contains { $0.id == id })
+                try mark.check(known, isMoved: stored.contains { $0.name == CreditUse.Name(id) })
                 return statement(stored, time)
             }
             guard let uses = Self.uses(of: credits, id: id, among: stored, at: time, statement) else { return nil }

@@ -633,6 +633,22 @@ struct JournalTests {
         )
     }
 
+    @Test("Ids that only look alike name two uses", arguments: lookalikes)
+    func lookalikeUses(_ one: String, _ other: String) async throws {
+        let journal = journal()
+        let ada = Account.Identifier("ada", .appUserID)
+        let moment = StripeLife.start.addingTimeInterval(1)
+        try await journal.give(100, id: "gift", to: ada, at: StripeLife.start)
+        func use(_ id: String) async throws -> Int64? {
+            try await journal.use(40, id: id, of: [ada], under: CreditPolicy([:]), at: moment)?.balance
+        }
+        for (id, left) in [(one, 60), (one, 60), (other, 20), (other, 20), ("more", nil)] as [(String, Int64?)] {
+            #expect(try await use(id) == left)
+        }
+    }
+
+    private static let lookalikes = [("caf\u{E9}", "cafe\u{301}"), ("\u{C5}", "A\u{30A}"), ("\u{212B}", "A\u{30A}")]
+
     @Test("A claim binds a purchase, and a checkpoint moves for one reader alone")
     func claimsAndCheckpoints() async throws {
         let journal = journal()

@@ -468,6 +468,26 @@ struct CreditStatementTests {
         #expect(after.uses(of: 250, id: "job") == [])
     }
 
+    @Test("two uses are two if their ids only look alike, in every order")
+    func lookalikes() throws {
+        var life = CreditLife()
+        life.buy("basic", "1", from: 0, until: 30, for: 10)
+        let ids = ["caf\u{E9}", "cafe\u{301}"]
+        let first = CreditUse(id: ids[0], credits: 80, at: CreditLife.day(1))
+        let other = CreditUse(id: ids[1], credits: 80, at: CreditLife.day(1))
+        #expect(first != other)
+        #expect(Set([first, other]).count == 2)
+        let statements = [[first, other], [other, first], [first, other, first]].map {
+            CreditStatement(of: life.ledger.states, under: creditPolicy, uses: $0, at: CreditLife.day(2))
+        }
+        #expect(Set(statements).count == 1)
+        #expect(statements[0].balance == 40)
+        #expect(statements[0].uses == [other, first])
+        let one = CreditStatement(of: life.ledger.states, under: creditPolicy, uses: [first], at: CreditLife.day(2))
+        #expect(one.uses(of: 80, id: ids[0]) == [])
+        #expect(one.uses(of: 80, id: ids[1])?.map(\.credits) == [80])
+    }
+
     @Test("a stored balance converts to uses that leave as much", arguments: [(30, 10), (0, 0), (150, 400), (90, -20)])
     func conversion(included: Int64, bought: Int64) {
         var life = CreditLife()

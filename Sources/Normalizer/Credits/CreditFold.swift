@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SignatureCore
 
 /// Applies ends, refunds and uses to planned grants, in the order of time.
 struct CreditFold {
@@ -76,7 +77,7 @@ struct CreditFold {
         }
         steps.sort {
             $0.at != $1.at
-                ? $0.at < $1.at : $0.step.rank != $1.step.rank ? $0.step.rank < $1.step.rank : $0.tie < $1.tie
+                ? $0.at < $1.at : $0.step.rank != $1.step.rank ? $0.step.rank < $1.step.rank : $0.tie.precedes($1.tie)
         }
         for (at, step, _) in steps {
             switch step {
@@ -95,22 +96,23 @@ struct CreditFold {
 
     /// Each use once, in the order of time; names decide between uses of one time.
     private static func counted(_ uses: [CreditUse], until horizon: Int64) -> [CreditUse] {
-        struct Name: Hashable {
-            var id: String
+        struct Key: Hashable {
+            var name: CreditUse.Name
             var subscription: SubscriptionID?
             var grant: CreditGrant.ID?
         }
         func precedes(_ one: CreditUse, _ other: CreditUse) -> Bool {
             if one.at != other.at { return one.at < other.at }
-            if one.id != other.id { return one.id < other.id }
-            let (left, right) = (one.subscription?.description ?? "", other.subscription?.description ?? "")
-            if left != right { return left < right }
-            if one.grant != other.grant { return (one.grant?.rawValue ?? "") < (other.grant?.rawValue ?? "") }
+            if one.name != other.name { return one.name < other.name }
+            if one.subscription != other.subscription {
+                return (one.subscription?.description ?? "").precedes(other.subscription?.description ?? "")
+            }
+            if one.grant != other.grant { return (one.grant ?? "") < (other.grant ?? "") }
             return one.credits < other.credits
         }
-        var seen: Set<Name> = []
+        var seen: Set<Key> = []
         return uses.filter { $0.at.millisecondsSince1970 <= horizon }.sorted(by: precedes).filter {
-            seen.insert(Name(id: $0.id, subscription: $0.subscription, grant: $0.grant)).inserted
+            seen.insert(Key(name: $0.name, subscription: $0.subscription, grant: $0.grant)).inserted
         }
     }
 

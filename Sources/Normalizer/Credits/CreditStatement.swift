@@ -88,7 +88,7 @@ extension CreditStatement {
     ///   - id: the host's name of the use. If it is in the statement already, there is nothing to append.
     /// - Returns: nil if there are fewer.
     public func uses(of credits: Int64, id: String) -> [CreditUse]? {
-        if uses.contains(where: { $0.id == id }) { return [] }
+        if uses.contains(where: { $0.name == CreditUse.Name(id) }) { return [] }
         guard credits >= 0, credits <= balance else { return nil }
         var missing = credits
         var drawn: [CreditUse] = []

@@ -6,7 +6,11 @@ public import FoundationEssentials
 public struct CreditUse: Hashable, Sendable, Codable {
     /// The host's name of the use, such as that of a job. A use with a name that is there already counts once, so a host
     /// that repeats a request uses nothing twice.
-    public var id: String
+    public var id: String {
+        get { name.rawValue }
+        set { name = Name(newValue) }
+    }
+    package private(set) var name: Name
     /// How many credits were used. A negative number gives credits that last until they are used, such as those of a
     /// failed job, or a present from support.
     public var credits: Int64
@@ -26,11 +30,22 @@ public struct CreditUse: Hashable, Sendable, Codable {
         subscription: SubscriptionID? = nil,
         grant: CreditGrant.ID? = nil
     ) {
-        self.id = id
+        name = Name(id)
         self.credits = credits
         self.at = time
         self.subscription = subscription
         self.grant = grant
+    }
+
+    /// The id of a use, which is compared octet for octet: a user may choose a part of it.
+    package struct Name: OpenValue, Comparable {
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name = "id"
+        case credits, at, subscription, grant
     }
 }
 
