@@ -94,6 +94,7 @@ import Testing
         #expect(event["type"] as? String == "lifecycle.refund_question")
         let data = try #require(event["data"] as? [String: Any])
         #expect(data["answer_by"] as? String == "2026-09-22T02:13:20.000Z")
+        #expect(try OpenAPITests.violation(ofPost: "refund_question", question.body) == nil)
         let id = try #require(question.headers["webhook-id"])
         #expect(event["id"] as? String == id)
         let signature = try WebhookSignature(secret: NewsTests.secret)

@@ -69,6 +69,9 @@ import Hummingbird
         #expect(event["specversion"] as? String == "1.0")
         #expect(event["type"] as? String == "lifecycle.started")
         #expect(event["id"] as? String == requests[0].headers["webhook-id"])
+        let stated = (event["data"] as? [String: Any])?["event"] as? [String: Any]
+        #expect(event["time"] as? String == stated?["occurred_at"] as? String)
+        #expect(try OpenAPITests.violation(ofPost: "news", requests[0].body) == nil)
     }
 
     private func gateway(_ bench: Bench, purchases: Int) async throws -> Gateway {

@@ -215,6 +215,14 @@ import Testing
         try await journal.duties.failed(item, because: "the deadline has passed")
     }
 
+    /// The first difference of what the gateway posts from the description of the post; nil where there is none.
+    static func violation(ofPost name: String, _ body: [UInt8]) throws -> String? {
+        let document = try JSON(OpenAPI.document.get())
+        let content = document["webhooks"]?[name]?["post"]?["requestBody"]?["content"]
+        let schema = try #require(content?["application/cloudevents+json"]?["schema"])
+        return try JSONSchema(document: document).violation(try JSON(body), schema)
+    }
+
     private func resolved(_ value: JSON) -> JSON {
         value["$ref"]?.string.flatMap { document[reference: $0] } ?? value
     }

@@ -10,7 +10,7 @@ struct CloudEvent<Content: Encodable>: Encodable {
     private let source: String
     private let type: String
     private let subject: String?
-    private let time: String
+    @EventTime private var time: Date
     private let data: Content
 
     init(id: String, type: String, about event: NormalizedEvent, data: Content) {
@@ -19,7 +19,7 @@ struct CloudEvent<Content: Encodable>: Encodable {
         self.data = data
         source = "/lifecycle/\(event.store)/\(event.environment)" + (event.app.map { "/\($0)" } ?? "")
         subject = event.subscription?.description
-        time = event.occurredAt.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
+        time = event.occurredAt
     }
 }
 
