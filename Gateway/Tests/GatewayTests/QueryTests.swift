@@ -103,6 +103,21 @@ import Testing
         }
     }
 
+    @Test("the page shows a name's purchases, and not those of a name that only looks like it")
+    func lookalike() async throws {
+        let gateway = try await bench.gateway()
+        let journal = Journal(try await bench.storage(), now: { Bench.now })
+        let lineage = SubscriptionID(store: .appStore, environment: .production, id: "2000000000000001")
+        try await journal.claim(lineage, by: Account("caf\u{E9}", .appUserID))
+        let handover = StoreStatement.handover(of: lineage, to: Account("cafe\u{301}", .appUserID), at: Bench.now)
+        try await journal.apply(Normalization(noChange: .init(.unchanged, statement: handover)))
+        try await RouterClient.with(gateway.router) { client in
+            let (own, other) = try await (client.get("/?q=cafe%CC%81"), client.get("/?q=caf%C3%A9"))
+            #expect(own.text.contains(lineage.id))
+            #expect(!other.text.contains(lineage.id))
+        }
+    }
+
     @Test("pages of a list have every entry once, and a kind of duty is found behind many of another")
     func pages() async throws {
         let gateway = try await bench.gateway()

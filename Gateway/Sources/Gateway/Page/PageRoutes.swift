@@ -77,7 +77,9 @@ struct PageRoutes: Sendable {
     /// The accounts with this name, of any source.
     private func names(_ query: String) async throws -> [Account.Identifier] {
         let account = Account.Identifier(query, .appUserID)
-        return try await journal.ledger(of: [account]).accounts.filter { $0.lookupKey == account.lookupKey }
+        return try await journal.ledger(of: [account]).accounts.filter {
+            $0.lookupKey.utf8.elementsEqual(account.lookupKey.utf8)
+        }
     }
 
     /// Everything about these accounts; without any, everything about the store's transaction, subscription or order of this name.
