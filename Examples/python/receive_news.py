@@ -24,6 +24,12 @@ def has_access(account, source):
         return json.load(answer)["decision"]["access"] == "granted"
 
 
+def act_upon(event):
+    account = event["data"]["event"].get("account")
+    access = has_access(account["id"], account["source"]) if account else None
+    print(json.dumps({"type": event["type"], "subject": event.get("subject"), "access": access}), flush=True)
+
+
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -32,12 +38,13 @@ class Receiver(BaseHTTPRequestHandler):
         except WebhookVerificationError:
             self.send_response(401)
         else:
-            if event["id"] not in acted_upon:
-                acted_upon.add(event["id"])
-                account = event["data"]["event"].get("account")
-                access = has_access(account["id"], account["source"]) if account else None
-                print(json.dumps({"type": event["type"], "subject": event.get("subject"), "access": access}), flush=True)
-            self.send_response(204)
+            try:
+                if event["id"] not in acted_upon:
+                    act_upon(event)
+                    acted_upon.add(event["id"])
+                self.send_response(204)
+            except OSError:
+                self.send_response(503)  # The gateway posts it again.
         self.end_headers()
 
     def log_message(self, *_):
