@@ -39,6 +39,12 @@ let adapters: [String: any ProviderAdapter] = [
 let policy = CreditPolicy(["basic": .init(credits: 200), "pro": .init(credits: 500)])
 let journal = Journal(try await SQLiteJournalStorage(path: "billing.sqlite"), now: { Date() })
 
+/// A name in the path, which the router leaves percent-encoded: `ada%40example.com`.
+func name(_ part: String, in context: some RequestContext) throws -> String {
+    guard let name = try context.parameters.require(part).removingPercentEncoding else { throw HTTPError(.badRequest) }
+    return name
+}
+
 let router = Router()
 router.post("hooks/:provider") { request, context -> HTTPResponse.Status in
     guard let adapter = adapters[try context.parameters.require("provider")] else { return .notFound }
@@ -49,12 +55,12 @@ router.post("hooks/:provider") { request, context -> HTTPResponse.Status in
 }
 // Yours to add: who is signed in, and so may ask for a user.
 router.get("access/:user") { _, context -> String in
-    let user = Account.Identifier(try context.parameters.require("user"), .appUserID)
+    let user = Account.Identifier(try name("user", in: context), .appUserID)
     return "\(try await journal.access(of: [user], at: Date()).decision.isGranted)"
 }
 router.post("credits/:user/:job") { _, context -> HTTPResponse.Status in
-    let user = Account.Identifier(try context.parameters.require("user"), .appUserID)
-    let job = try context.parameters.require("job")
+    let user = Account.Identifier(try name("user", in: context), .appUserID)
+    let job = try name("job", in: context)
     return try await journal.use(30, id: job, of: [user], under: policy, at: Date()) == nil ? .conflict : .ok
 }
 try await Application(router: router, configuration: .init(address: .hostname("127.0.0.1", port: 8080))).runService()
