@@ -113,6 +113,7 @@ let package = Package(
                 .product(name: "Normalizer", package: "swift-lifecycle-events"),
                 .product(name: "NormalizerTesting", package: "swift-lifecycle-events"),
                 .product(name: "NotificationSimulator", package: "swift-lifecycle-events"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "SQLiteJournal", package: "swift-lifecycle-events"),
                 .product(name: "Stripe", package: "swift-lifecycle-events"),
             ],

@@ -3,7 +3,9 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import LifecycleJournal
+import Logging
 import Normalizer
+import ServiceLifecycle
 import Testing
 
 @Suite("Parameters of a query") struct QueryTests {
@@ -115,6 +117,37 @@ import Testing
             let (own, other) = try await (client.get("/?q=cafe%CC%81"), client.get("/?q=caf%C3%A9"))
             #expect(own.text.contains(lineage.id))
             #expect(!other.text.contains(lineage.id))
+        }
+    }
+
+    @Test("a reader who waits for events is answered when the process stops")
+    func stopping() async throws {
+        let gateway = try await bench.gateway()
+        let reader = WaitingReader(gateway: gateway)
+        var configuration = ServiceGroupConfiguration(
+            services: [.init(service: reader, successTerminationBehavior: .gracefullyShutdownGroup)],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        configuration.maximumGracefulShutdownDuration = .seconds(300)
+        let group = ServiceGroup(configuration: configuration)
+        let start = ContinuousClock.now
+        async let run: Void = group.run()
+        try await Task.sleep(for: .milliseconds(300))
+        await group.triggerGracefulShutdown()
+        try await run
+        #expect(ContinuousClock.now - start < .seconds(50))
+    }
+
+    /// Asks for events that do not come within a minute.
+    private struct WaitingReader: Service {
+        let gateway: Gateway
+
+        func run() async throws {
+            try await RouterClient.with(gateway.router) { client in
+                let answer = try await client.get("/v1/events?wait=60")
+                #expect(answer.status == .ok)
+                #expect(answer.body.readableBytes == 0)
+            }
         }
     }
 

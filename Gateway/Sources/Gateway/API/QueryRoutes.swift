@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import LifecycleJournal
 import Normalizer
+import ServiceLifecycle
 
 /// `/v1/…`: the API for a backend in any language.
 struct QueryRoutes: Sendable {
@@ -146,14 +147,14 @@ struct QueryRoutes: Sendable {
         return id
     }
 
-    /// The feed, as JSON Lines. With `wait` it answers with the first event, or after so many seconds.
+    /// The feed, as JSON Lines. With `wait` it answers with the first event, after so many seconds, or when the process is to stop.
     private func events(_ query: QueryParameters) async throws -> Response {
         let position = try query.number("after", default: 0, 0...Int64.max)
         let limit = try query.limit
         let wait = try query.number("wait", default: 0, 0...60)
         let deadline = ContinuousClock.now + .seconds(wait)
         var events = try await journal.events(after: position, limit: limit)
-        while events.isEmpty, ContinuousClock.now < deadline {
+        while events.isEmpty, ContinuousClock.now < deadline, !Task.isShuttingDownGracefully {
             try await Task.sleep(for: .milliseconds(250))
             events = try await journal.events(after: position, limit: limit)
         }
