@@ -93,8 +93,11 @@ import Testing
     func day(text: String) { #expect(Question.time(text) == nil) }
 
     @Test(
-        "a claim names a purchase of an environment that there is",
-        arguments: ["foo/bar/baz", "stripe/prod/sub_1", "stripe/production/", "stripe/production", ""]
+        "a claim names a purchase of a store and an environment that there are",
+        arguments: [
+            "foo/bar/baz", "stripe/prod/sub_1", "stripe/production/", "stripe/production", "",
+            "appstore/production/200", "/production/1", "a b/production/1",
+        ]
     )
     func claim(subscription: String) async throws {
         let gateway = try await bench.gateway()
@@ -102,6 +105,19 @@ import Testing
             let body = #"{"subscription":"\#(subscription)","account":"42","account_source":"app_user_id"}"#
             let answer = try await client.post("/v1/claims", body)
             #expect(answer.status == .badRequest)
+        }
+    }
+
+    @Test("a claim may name a purchase that the journal knows of a store that this version does not know")
+    func claimOfAnotherStore() async throws {
+        let gateway = try await bench.gateway()
+        let journal = Journal(try await bench.storage(), now: { Bench.now })
+        let lineage = SubscriptionID(store: "galaxy", environment: .production, id: "1")
+        try await journal.claim(lineage, by: Account("43", .appUserID))
+        try await RouterClient.with(gateway.router) { client in
+            let body = #"{"subscription":"\#(lineage)","account":"42","account_source":"app_user_id"}"#
+            let answer = try await client.post("/v1/claims", body)
+            #expect(answer.status == .noContent)
         }
     }
 

@@ -16,6 +16,14 @@ extension Account.Source {
     }
 }
 
+extension PurchaseStore {
+    /// The stores that this version has names for. RevenueCat may have purchases of others.
+    static let known: [PurchaseStore] = [
+        .appStore, .macAppStore, .playStore, .stripe, .amazon, .roku, .paddle, .rcBilling, .testStore, .promotional,
+        .unknown,
+    ]
+}
+
 extension StoreEnvironment {
     /// The environment with a name.
     ///

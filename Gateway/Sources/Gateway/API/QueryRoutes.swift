@@ -43,6 +43,10 @@ struct QueryRoutes: Sendable {
                 throw HTTPError(.badRequest, message: "subscription must be store/environment/id")
             }
             _ = try StoreEnvironment.named(lineage.environment.rawValue)
+            guard try await isOfStore(lineage) else {
+                let names = PurchaseStore.known.map(\.rawValue).joined(separator: ", ")
+                throw HTTPError(.badRequest, message: "no store has this name; the names are \(names)")
+            }
             try await journal.claim(lineage, by: try Self.account(claim.account, claim.accountSource))
             return .noContent
         }
@@ -123,6 +127,12 @@ struct QueryRoutes: Sendable {
                 message: "the upload was not taken: \(error.code.rawValue)"
             )
         }
+    }
+
+    /// True if the store is a known one, or if the purchase is: a misspelled one would wait for a purchase that never comes.
+    private func isOfStore(_ lineage: SubscriptionID) async throws -> Bool {
+        if PurchaseStore.known.contains(lineage.store) { return true }
+        return try await journal.state(of: lineage) != nil
     }
 
     /// True if one of the purchases belongs to an account, or if there is none.
