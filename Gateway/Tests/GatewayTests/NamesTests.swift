@@ -346,10 +346,13 @@ import Testing
         #expect(error.map { "\($0)" } == message)
     }
 
-    @Test("that is no JSON or is missing is an error that names it", arguments: ["", "[]", "{"])
+    @Test(
+        "that is no JSON, has a member twice, or is missing is an error that names it",
+        arguments: ["", "[]", "{", #"{"tokens": ["reader"], "workers": 1, "workers": 2}"#, #"{"a": {"b": 1, "b": 1}}"#]
+    )
     func noObject(text: String) async throws {
         let error = await #expect(throws: SettingError.self) { try await load(text) }
-        #expect(error?.message == "is not a JSON object")
+        #expect(error?.message == "is not a JSON object, or has a member twice")
         let missing = await #expect(throws: SettingError.self) {
             try await GatewayConfiguration.load(file: "/none", environment: [:]) { _ in }
         }

@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import Normalizer
 import Synchronization
 import SystemPackage
 
@@ -26,9 +27,10 @@ extension GatewayConfiguration {
             guard let data = FileManager.default.contents(atPath: file) else {
                 throw SettingError(file, "cannot be read")
             }
-            guard let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else {
-                throw SettingError(file, "is not a JSON object")
-            }
+            // Of two members with one name a reader takes either, such as the scopes of a token that you meant to replace.
+            guard (try? CanonicalJSON.value(SettingsObject.self, from: Array(data))) != nil,
+                let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
+            else { throw SettingError(file, "is not a JSON object, or has a member twice") }
             written = Set(names(in: object, behind: ""))
             do {
                 providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(file)))
@@ -67,6 +69,9 @@ extension GatewayConfiguration {
         }
     }
 }
+
+/// Any object, without a member that comes twice.
+private struct SettingsObject: Decodable {}
 
 /// Notes which settings are read, from which variables, and which of them have a value of another type.
 private final class Readings: AccessReporter {
