@@ -129,13 +129,15 @@ func describe(
 
 func configureApple(appleRootCAG3: [UInt8]) throws -> AppleAdapter {
     // snippet.show
-    let configuration = AppleAdapter.Configuration(
+    var configuration = AppleAdapter.Configuration(
         apps: [.init(bundleID: "com.example.app", appAppleID: 1_234_567_890)],
         environments: [.production, .sandbox],
         trustAnchors: try AppleTrustAnchors(der: [appleRootCAG3])
     )
     let apple = try AppleAdapter(configuration)
     // snippet.hide
+    // The page changes it in what follows.
+    configuration.revocation = .off
     return apple
 }
 
