@@ -214,23 +214,24 @@ extension Journal {
         into result: inout Backfill
     ) async throws {
         result.deliveries += 1
-        guard let delivery = entry.delivery else {
-            switch entry.outcome {
-            case .success(let normalization):
+        let answer: Acknowledgement
+        if let delivery = entry.delivery {
+            let tried = TriedDelivery(delivery: delivery, source: source, outcome: entry.outcome)
+            let settled = await settle(tried, for: provider)
+            result.newEvents += settled.update.newEvents.count
+            if let failure = settled.failure { throw failure }
+            answer = settled.answer
+        } else {
+            // There are no bytes to keep: an entry that the webhook would have put into quarantine is only counted.
+            answer = Acknowledgement(for: entry.outcome, provider: provider)
+            if case .success(let normalization) = entry.outcome {
                 let time = now()
                 result.newEvents += try await write { try await apply(normalization, in: $0, at: time) }.newEvents.count
-            case .failure(let error) where error.code.isRetryable: throw error
-            case .failure: result.unreadable += 1
             }
-            return
         }
-        let tried = TriedDelivery(delivery: delivery, source: source, outcome: entry.outcome)
-        let settled = await settle(tried, for: provider)
-        result.newEvents += settled.update.newEvents.count
-        if let failure = settled.failure { throw failure }
-        switch settled.answer.decision {
+        switch answer.decision {
         case .accept: break
-        case .retryLater: if let failure = tried.error { throw failure }
+        case .retryLater: if let failure = entry.outcome.failure { throw failure }
         default: result.unreadable += 1
         }
     }

@@ -38,6 +38,8 @@ struct SimulatedHealingTests {
         Case(provider: .apple, story: "renewals", days: 200, arriving: 1, hasGap: true),
         Case(provider: .stripe, story: "trial-converts", days: 20, arriving: 0),
         Case(provider: .stripe, story: "trial-converts", days: 20, arriving: 1),
+        // Its notification leaves the product out.
+        Case(provider: .stripe, story: "lifetime", days: 20, arriving: 0),
     ]
 
     private func withFolder(_ body: (URL) async throws -> Void) async throws {
@@ -85,9 +87,13 @@ struct SimulatedHealingTests {
             #expect(try await put(test.troubles, to: "/simulator/trouble", of: place, in: folder) == 204)
             let config = try #require(try place["config_files"]?.object()[MemberName(test.provider.rawValue)]?.string())
             let times = playback.taken.map(\.notification.receivedAt) + [Date()]
+            // Whatever is bought once lasts.
+            let catalog = ProductCatalog([], oneTimeProducts: [.init(id: "prod_lifetime", type: .nonConsumable)])
+            try Data(CanonicalJSON.bytes(catalog)).write(to: folder.appendingPathComponent("catalog.json"))
             let run = try CommandLineRun(
                 shell: """
                     cd '\(folder.path)'
+                    export LIFECYCLE_CATALOG=catalog.json
                     for name in whole lossy; do
                         export LIFECYCLE_DATABASE="sqlite:$name.sqlite"
                         "$0" journal init && "$0" journal ingest $name >/dev/null || exit 2

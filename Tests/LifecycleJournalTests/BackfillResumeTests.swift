@@ -1,19 +1,24 @@
 import Foundation
 import LifecycleJournal
+import Normalizer
 import NormalizerTesting
 import Synchronization
 import Testing
 
 @Suite("A backfill that is broken off", .timeLimit(.minutes(5)))
 struct BackfillResumeTests {
-    /// Three empty pages, asked for by their positions; what fails is said in advance.
+    /// Three pages, asked for by their positions; what fails is said in advance.
     private final class Pages: DeliveryHistory {
         let name = "pages"
         let provider: Provider = .apple
         let reach: Duration = .seconds(86_400 * 30)
         private let state: Mutex<(asked: [String?], windows: [Range<Date>], failures: [DeliveryError?])>
 
-        init(failing failures: [DeliveryError.Code?]) {
+        private let entries: [DeliveryHistoryPage.Entry]
+
+        /// - Parameter entries: those of each page.
+        init(failing failures: [DeliveryError.Code?], with entries: [DeliveryHistoryPage.Entry] = []) {
+            self.entries = entries
             state = Mutex(([], [], failures.map { $0.map { DeliveryError($0, "") } }))
         }
 
@@ -29,7 +34,7 @@ struct BackfillResumeTests {
             }
             if let failure { throw failure }
             let next: [String?: String] = [nil: "second", "second": "third"]
-            return DeliveryHistoryPage([], next: next[position])
+            return DeliveryHistoryPage(entries, next: next[position])
         }
     }
 
@@ -59,6 +64,17 @@ struct BackfillResumeTests {
     func trouble(storage: TestedStorage, code: DeliveryError.Code) async throws {
         let asked = try await Self.asked(failing: [nil, code, code, code], storage: storage)
         #expect(asked == [nil, "second", "second", "second", "second", "third"])
+    }
+
+    @Test(
+        "counts what the webhook would have put into quarantine as unreadable",
+        arguments: [Normalization.NoChange.Reason.needsLookup, .purchaseGone, .unchanged]
+    )
+    func undecided(reason: Normalization.NoChange.Reason) async throws {
+        let pages = Pages(failing: [], with: [.init(nil, .success(Normalization(noChange: .init(reason))))])
+        let report = try await Journal(MemoryJournal(), now: { Self.now }).backfill(from: pages, since: Self.now - 60)
+        #expect(report.deliveries == 3)
+        #expect(report.unreadable == (reason == .unchanged ? 0 : 3))
     }
 
     @Test("begins its window again where the provider refuses the position, once in each run")

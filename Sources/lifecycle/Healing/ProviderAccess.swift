@@ -40,7 +40,8 @@ struct ProviderAccess {
           google      packageNames, serviceAccountFile
           revenuecat  apiKeyFile, project (of version 2 of the API), appStoreFile (a configuration of apple: App Store
                       purchases are asked about there)
-          stripe      apiKeyFile, livemode, account (a connected one)
+          stripe      apiKeyFile, livemode, account (a connected one), completesSnapshots (false if the key may not read what
+                      events leave out; the journal then knows less than by a webhook that is completed)
           any         trustRootsFile (PEM certificates to trust instead of the system's),
                       emulator (a port of this host, where a simulator plays the provider)
 
@@ -49,7 +50,7 @@ struct ProviderAccess {
 
           google      audience, pushServiceAccount (the address of the account that signs Pub/Sub's requests)
           revenuecat  authorizationsFile and signingSecretsFile, or the one that you use; environments (production, sandbox)
-          stripe      signingSecretsFile, completesSnapshots (false if the key may not read what events leave out)
+          stripe      signingSecretsFile
         """
 
     let provider: Provider
@@ -326,15 +327,14 @@ struct ProviderAccess {
         var configuration = StripeAdapter.Configuration(
             signingSecrets: signingSecrets ?? [SecretBytes(UUID().uuidString)]
         )
-        configuration.lookup = .init(transport: transport, apiKey: try Self.secret(reader, "apiKeyFile"))
+        var lookup = StripeAdapter.Lookup(transport: transport, apiKey: try Self.secret(reader, "apiKeyFile"))
+        lookup.completesSnapshots = try reader.optionalBool("completesSnapshots") ?? true
+        configuration.lookup = lookup
         if let isLive = try reader.optionalBool("livemode") { configuration.mode = isLive ? .live : .test }
         let account = try reader.optionalString("account")
+        // One adapter for all: a history has to say what the webhook says.
         let adapter = try StripeAdapter(configuration)
-        let completesSnapshots = try reader.optionalBool("completesSnapshots") ?? true
-        if signingSecrets != nil {
-            configuration.lookup?.completesSnapshots = completesSnapshots
-            self.adapter = try StripeAdapter(configuration)
-        }
+        if signingSecrets != nil { self.adapter = adapter }
         questions = [adapter]
         purchases = adapter.subscriptions(of: account)
         let history = adapter.history(of: account)
