@@ -44,6 +44,8 @@ extension Journal {
         @OptionalEventTime var began: Date?
         @EventTime var through: Date
         var window: Window?
+        /// The source that continues here, of those for which an earlier version had one place.
+        var heir: String?
 
         init(from start: Date) { (began, through) = (start, start) }
 
@@ -85,7 +87,9 @@ extension Journal {
     ///
     /// - Parameters:
     ///   - history: the provider's memory of its deliveries.
-    ///   - source: the host's adapter to read it with, if it has several of one provider; by default the provider.
+    ///   - source: the name of the adapter to read it with, if the host has several of one provider, as at ``receive(_:with:as:)``; by
+    ///     default the provider. Each source has a place of its own. So name the source if two have a history of one name, as two
+    ///     accounts of Stripe have, or one account's live and test mode.
     ///   - start: since when everything has to be read. If the history was read from a later time on, it is read once more from here,
     ///     so you may pass the same time at each call. Without it, a history that was never read begins with the first
     ///     notification that the journal has from the provider. If there is none, it begins now, and there is nothing to read:
@@ -104,11 +108,12 @@ extension Journal {
         progress report: @Sendable (Backfill) -> Void = { _ in }
     ) async throws -> Backfill {
         let time = now()
-        let name = "history/\(history.name)"
+        let name = Self.place("history/\(history.name)", of: source)
         var mark = try await checkpoint(of: name)
         let memory = time.addingTimeInterval(-Double(history.reach.milliseconds) / 1000)
         let latest = time.addingTimeInterval(Double(overlap.milliseconds) / 1000)
-        let known = try mark.map(Self.progress)?.credible(until: latest, of: memory)
+        let noted = if let mark { try Self.progress(mark) } else { try await formerProgress(in: history, of: source) }
+        let known = noted?.credible(until: latest, of: memory)
         var progress: Progress
         if let known {
             progress = known
@@ -130,7 +135,7 @@ extension Journal {
             result.through = progress.through
             report(result)
         }
-        if known == nil { try await note() }
+        if mark == nil || known == nil { try await note() }
         while progress.through < time {
             var window =
                 progress.window
@@ -183,6 +188,25 @@ extension Journal {
             guard let last = page.last else { return nil }
             position = last.position
         }
+    }
+
+    /// The name of the checkpoint with a source's place in a history or a list.
+    static func place(_ name: String, of source: String?) -> String { source.map { "\($0)/\(name)" } ?? name }
+
+    /// The place that an earlier version kept for all sources of a history. It is the first one's that comes for it: that one was
+    /// the first to be read at that time, too, and the others were read only from there on. So they begin as if they were new.
+    private func formerProgress(in history: some DeliveryHistory, of source: String?) async throws -> Progress? {
+        let name = Self.place("history/\(history.name)", of: nil)
+        guard let source, let mark = try await checkpoint(of: name) else { return nil }
+        var progress = try Self.progress(mark)
+        if progress.heir == nil {
+            progress.heir = source
+            let text = String(decoding: try CanonicalJSON.bytes(progress), as: UTF8.self)
+            guard try await setCheckpoint(text, of: name, after: mark) else {
+                throw JournalError(.conflict, "another process reads the history \(history.name)")
+            }
+        }
+        return progress.heir == source ? progress : nil
     }
 
     private static func progress(_ mark: Checkpoint) throws -> Progress {

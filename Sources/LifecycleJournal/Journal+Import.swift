@@ -32,6 +32,7 @@ extension Journal {
     ///
     /// - Parameters:
     ///   - list: the purchases.
+    ///   - source: your name for the app or account, if two have lists of one name, as two accounts of Stripe have.
     ///   - sources: the providers to ask; the first that knows a purchase counts.
     ///   - report: is called after each page.
     /// - Throws: `DeliveryError` if the provider cannot be asked now or refuses the credentials, and ``JournalError``.
@@ -39,10 +40,11 @@ extension Journal {
     @discardableResult
     public func importPurchases(
         from list: some PurchaseList,
+        as source: String? = nil,
         with sources: [any LineageQuestions],
         progress report: @Sendable (Import) -> Void = { _ in }
     ) async throws -> Import {
-        let name = "import/\(list.name)"
+        let name = Self.place("import/\(list.name)", of: source)
         var checkpoint = try await checkpoint(of: name)
         var mark = ImportMark(report: Import(list: list.name))
         if let text = checkpoint?.value {

@@ -169,6 +169,39 @@ struct SimulatedHealingTests {
         }
     }
 
+    @Test("two accounts of a provider have places of their own")
+    func sources() async throws {
+        try await withFolder { folder in
+            let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() - 20 * 86_400)
+            let served = try ServedCommand([
+                "simulate", "refund", "--provider", "stripe", "--serve", "--files", folder.path,
+                "--start", start.formatted(.iso8601),
+            ])
+            defer { served.stop() }
+            let config = try #require(
+                try object(try served.firstLine())["config_files"]?.object()["stripe"]?.string()
+            )
+            let run = try CommandLineRun(
+                shell: """
+                    export LIFECYCLE_DATABASE='sqlite:\(folder.path)/journal.sqlite'
+                    "$0" journal init
+                    for name in one two one; do
+                        "$0" backfill --provider stripe --config '\(config)' --since \(start.formatted(.iso8601)) --source $name
+                        "$0" import --provider stripe --config '\(config)' --source $name
+                    done
+                    """
+            )
+            #expect(run.status == 0, "\(run.errors)")
+            let reports = try run.output.split(separator: "\n").map { try object(String($0)) }
+            let deliveries = try reports.compactMap { try $0["deliveries"]?.int64() }
+            try #require(deliveries.count == 3, "\(run.output)")
+            #expect(deliveries[0] > 0)
+            #expect(deliveries == [deliveries[0], deliveries[0], 0])
+            // An import that is at its end asks no more.
+            #expect(run.errors.components(separatedBy: "stripe/subscriptions: 1 purchases").count == 3, "\(run.errors)")
+        }
+    }
+
     @Test("asks about one purchase, and says that a purchase is unknown")
     func refetch() async throws {
         try await withFolder { folder in

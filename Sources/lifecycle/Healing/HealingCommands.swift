@@ -11,6 +11,9 @@ struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration for asking the provider, a JSON file.", valueName: "file"))
     var config: String
 
+    static let sourceHelp: ArgumentHelp =
+        "Your name for the app, the account or its mode, as your host names it, if you have several of a provider."
+
     func withAccess(_ body: (ProviderAccess) async throws -> Void) async throws {
         try await ProviderAccess(Provider(rawValue: provider), path: config).use(body)
     }
@@ -50,6 +53,9 @@ struct BackfillCommand: AsyncParsableCommand {
             about every purchase that is due, as `lifecycle reconcile` does. If the provider has forgotten a part, it asks about \
             all purchases of the provider. RevenueCat has no memory, so all of its purchases are asked about.
 
+            Each source has a place of its own. If you have two accounts of Stripe, or one's live and test mode, give each a name \
+            with --source: otherwise the second one is read only from where the first one ended.
+
             Every line of output is a JSON object; progress goes to standard error. You can interrupt it and run it again at any \
             time.
 
@@ -71,6 +77,9 @@ struct BackfillCommand: AsyncParsableCommand {
     )
     var since: Moment?
 
+    @Option(help: ProviderOptions.sourceHelp)
+    var source: String?
+
     func run() async throws { try await options.withAccess(run) }
 
     private func run(with access: ProviderAccess) async throws {
@@ -79,7 +88,7 @@ struct BackfillCommand: AsyncParsableCommand {
         for history in access.histories {
             let report: Journal.Backfill
             do {
-                report = try await journal.backfill(from: history, since: since?.date) { progress in
+                report = try await journal.backfill(from: history, as: source, since: since?.date) { progress in
                     StandardError.write(
                         "\(progress.history): \(progress.pages) pages, \(progress.deliveries) deliveries, \(progress.newEvents) new"
                     )

@@ -31,6 +31,9 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var options: ProviderOptions
     @OptionGroup var database: DatabaseOptions
 
+    @Option(help: ProviderOptions.sourceHelp)
+    var source: String?
+
     @Argument(help: ArgumentHelp("The purchases, one on each line.", valueName: "file"))
     var file: String?
 
@@ -61,7 +64,7 @@ struct ImportCommand: AsyncParsableCommand {
         into journal: Journal
     ) async throws -> Journal.Import {
         do {
-            return try await journal.importPurchases(from: list, with: access.questions) { progress in
+            return try await journal.importPurchases(from: list, as: source, with: access.questions) { progress in
                 StandardError.write("\(progress.list): \(progress.purchases) purchases, \(progress.found) found")
             }
         } catch {
