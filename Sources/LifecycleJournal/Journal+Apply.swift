@@ -15,7 +15,8 @@ extension Journal {
         return try await write { try await apply(result, in: $0, at: time) }.applied
     }
 
-    /// Stores the result of a delivery, in a transaction that the host began and will commit.
+    /// Stores the result of a delivery, in a transaction that the host began and will commit. A notification that was erased changes
+    /// nothing, by whichever way it is read again.
     ///
     /// - Parameters:
     ///   - result: the adapter's result for the delivery.
@@ -31,7 +32,8 @@ extension Journal {
         at time: Date,
         trace: TraceParent? = nil
     ) async throws -> JournalUpdate {
-        try await apply(result, in: transaction, at: time, trace: trace, isNews: true)
+        if try await ErasedNotifications.contains(result, transaction) { return JournalUpdate() }
+        return try await apply(result, in: transaction, at: time, trace: trace, isNews: true)
     }
 
     /// - Parameter isNews: false for events from before there was a journal: they are stored, and not reported.

@@ -20,8 +20,8 @@ extension Journal {
     /// account's there. A name that is also that of an account of another source stays as long as that one has
     /// purchases.
     ///
-    /// Ids and digests stay. So a repeated delivery is neither news nor stored again, and ``verify(known:)`` still
-    /// holds. Later statements of the provider about the same purchase are stored as usual. The journal cannot read
+    /// Ids and digests stay, those of the notifications, too. So nothing of a notification comes back that is delivered again, replayed
+    /// or read from a history, and ``verify(known:)`` still holds. Later statements of the provider about the same purchase are stored as usual. The journal cannot read
     /// deliveries in quarantine: discard them by hand.
     ///
     /// - Throws: ``JournalError``.
@@ -286,7 +286,8 @@ private struct Eraser {
         _ line: LogLine,
         replacedBy replacement: LogLine? = nil
     ) async throws {
-        digests.insert(line.digest)
+        digests.insert(line.origin.digest)
+        try await ErasedNotifications.note(line, transaction)
         // A line without a position was committed a moment ago; its digest is that of its former body.
         guard var detail = record.detail.isEmpty ? nil : try CanonicalJSON.value(LineDetail.self, from: record.detail)
         else { throw Conflict() }
@@ -336,14 +337,6 @@ extension Journal {
 }
 
 extension LogLine {
-    /// The digest of the body that it was made from.
-    fileprivate var digest: String {
-        switch self {
-        case .event(let event): event.origin.digest
-        case .statement(let statement): statement.origin.digest
-        }
-    }
-
     /// True if an event about no purchase is about another account, too.
     fileprivate func namesOthers(than pseudonym: Pseudonym) -> Bool {
         guard case .event(let event) = self else { return false }

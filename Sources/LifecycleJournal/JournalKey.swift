@@ -32,15 +32,24 @@ enum JournalKey {
         return String(result)
     }
 
-    /// The key of a line of the log: a digest of all but the time of receipt, so that a repeated delivery is the same
-    /// line.
+    /// The key of a line of the log: a digest of all but the time of receipt, so that a repeated delivery is the same line. One that a
+    /// history repeats has the key that the webhook gave it.
     static func text(_ line: LogLine) throws -> String {
         var line = line
-        if case .event(var event) = line {
+        switch line {
+        case .event(var event):
             event.receivedAt = Date(timeIntervalSince1970: 0)
+            event.origin.channel = repeated(event.origin.channel)
             line = .event(event)
+        case .statement(var statement):
+            statement.origin.channel = repeated(statement.origin.channel)
+            line = .statement(statement)
         }
         return digest(try CanonicalJSON.bytes(line))
+    }
+
+    private static func repeated(_ channel: Origin.Channel) -> Origin.Channel {
+        channel == .history ? .webhook : channel
     }
 
     static func digest(_ bytes: [UInt8]) -> String { SHA256.hash(bytes.span).hexadecimal }

@@ -48,6 +48,7 @@ import Testing
         for delivery in deliveries { #expect(await whole.receive(delivery, with: adapter).status == 200) }
         let expected = try await Outcome(whole)
         #expect(expected.events.count > 10)
+        let lines = try await whole.lines(limit: 10_000).count
 
         for round in 0..<12 {
             history.maximumPages = round % 3 + 1
@@ -80,6 +81,7 @@ import Testing
             // Everything is known now.
             let again = try await journal.backfill(from: history)
             #expect(again.newEvents == 0)
+            #expect(try await journal.lines(limit: 10_000).count == lines, "the log has each notification once")
         }
     }
 
