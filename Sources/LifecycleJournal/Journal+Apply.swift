@@ -33,16 +33,17 @@ extension Journal {
         trace: TraceParent? = nil
     ) async throws -> JournalUpdate {
         if try await ErasedNotifications.contains(result, transaction) { return JournalUpdate() }
-        return try await apply(result, in: transaction, at: time, trace: trace, isNews: true)
+        return try await join(result, in: transaction, at: time, trace: trace)
     }
 
-    /// - Parameter isNews: false for events from before there was a journal: they are stored, and not reported.
-    func apply(
+    /// - Parameter start: the beginning of an import. Its events are stored, and not reported: they are from before there was a journal,
+    ///   or are notified, too.
+    func join(
         _ result: Normalization,
         in transaction: any JournalTransaction,
         at time: Date,
         trace: TraceParent? = nil,
-        isNews: Bool
+        importedSince start: Date? = nil
     ) async throws -> JournalUpdate {
         var update = JournalUpdate()
         var newLines: [LogLine] = []
@@ -83,11 +84,18 @@ extension Journal {
         var rows = try await StateRows(linkedTo: result.lineages, transaction)
         let siblings = try await rows.readSiblings(of: result.statements, transaction)
         var ledger = AccountLedger(rows.states)
-        for applied in ledger.apply(result, catalog: options.catalog) {
+        for var applied in ledger.apply(result, catalog: options.catalog) {
             update.applied.append(applied)
             guard let line = first[applied.event.id] else { continue }
-            let detail = QueueDetail(line: line, trace: trace)
-            guard try await insert(applied, noting: detail, transaction, at: time, isNews: isNews) else { continue }
+            let detail = QueueDetail(line: line, trace: trace, newsSince: start.map(Self.newsSince))
+            let isNew = try await insert(applied, noting: detail, transaction, at: time)
+            if !isNew {
+                guard let news = try await becameNews(applied.event, noting: detail, transaction, at: time) else {
+                    continue
+                }
+                update.applied[update.applied.count - 1] = news
+                applied = news
+            }
             update.newEvents.insert(applied.event.id)
             for item in DueItem.items(of: applied) {
                 let sealed = try result.answerTokens[applied.event.id].flatMap { try seal($0, for: item.id) }
@@ -113,18 +121,44 @@ extension Journal {
         _ applied: AppliedEvent,
         noting detail: QueueDetail,
         _ transaction: any JournalTransaction,
-        at time: Date,
-        isNews: Bool
+        at time: Date
     ) async throws -> Bool {
-        let place: QueuePlace = !isNews || !applied.isNews ? .silent : options.usesOutbox ? .due : .done
+        let isNews = applied.isNews && detail.newsSince == nil
         let record = JournalRecord(
             key: applied.event.id.description,
-            group: place.rawValue,
+            group: (isNews ? newsPlace : .silent).rawValue,
             order: time.milliseconds,
             body: try CanonicalJSON.bytes(applied),
             detail: try CanonicalJSON.bytes(detail)
         )
         return try await transaction.insert(record, into: .event)
+    }
+
+    private var newsPlace: QueuePlace { options.usesOutbox ? .due : .done }
+
+    /// Providers may notify late, and clocks differ.
+    private static func newsSince(_ start: Date) -> Date { start.addingTimeInterval(-3600) }
+
+    /// Makes news of an event that was imported when it had just happened: its notification was still to come. It moves to the end of
+    /// the feed, so that a reader who has passed it gets it.
+    ///
+    /// - Returns: the event as it was imported; nil if it is no such event.
+    private func becameNews(
+        _ event: NormalizedEvent,
+        noting detail: QueueDetail,
+        _ transaction: any JournalTransaction,
+        at time: Date
+    ) async throws -> AppliedEvent? {
+        guard event.origin.isNotified, var record = try await transaction.record(event.id.description, in: .event),
+            record.group == QueuePlace.silent.rawValue, !record.body.isEmpty,
+            let start = try QueueDetail(of: record).newsSince, event.occurredAt >= start
+        else { return nil }
+        let applied = try CanonicalJSON.value(AppliedEvent.self, from: record.body)
+        guard applied.isNews else { return nil }
+        (record.group, record.order) = (newsPlace.rawValue, time.milliseconds)
+        record.detail = try CanonicalJSON.bytes(detail)
+        guard try await transaction.update(record, in: .event) else { throw Conflict() }
+        return applied
     }
 
     static func link(

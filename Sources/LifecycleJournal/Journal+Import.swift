@@ -22,13 +22,15 @@ extension Journal {
     private struct ImportMark: Codable {
         var report: Import
         var position: String?
+        /// When it began; nil in one that an earlier version began.
+        @OptionalEventTime var began: Date?
     }
 
     /// Imports the purchases of a list: looks each one up, within the rate of its provider, and stores the answer. None
-    /// of it is news, since it happened before you had a journal.
+    /// of it is news, since it happened before you had a journal. An event that happened after the import began, or up to an hour
+    /// before, is news once its notification comes.
     ///
-    /// Called again, it continues where it stopped, and does nothing if the list was read to its end. Notifications
-    /// that arrive meanwhile are taken in as usual.
+    /// Called again, it continues where it stopped, and does nothing if the list was read to its end.
     ///
     /// - Parameters:
     ///   - list: the purchases.
@@ -46,7 +48,7 @@ extension Journal {
     ) async throws -> Import {
         let name = Self.place("import/\(list.name)", of: source)
         var checkpoint = try await checkpoint(of: name)
-        var mark = ImportMark(report: Import(list: list.name))
+        var mark = ImportMark(report: Import(list: list.name), began: now())
         if let text = checkpoint?.value {
             do { mark = try CanonicalJSON.value(from: Array(text.utf8)) } catch {
                 throw JournalError(.corrupt, "the checkpoint \(name) cannot be read", underlying: error)
@@ -58,7 +60,7 @@ extension Journal {
             mark.report.purchases += page.unnamed.count
             mark.report.missing += page.unnamed.prefix(max(0, 1000 - mark.report.missing.count))
             for question in page.questions {
-                try await take(over: question, from: sources, at: time, into: &mark.report)
+                try await take(over: question, from: sources, at: time, since: mark.began ?? time, into: &mark.report)
             }
             mark.position = page.next
             mark.report.isComplete = page.next == nil
@@ -76,6 +78,7 @@ extension Journal {
         over question: LineageQuestion,
         from sources: [any LineageQuestions],
         at time: Date,
+        since start: Date,
         into report: inout Import
     ) async throws {
         var (isFound, isRefused) = (false, false)
@@ -96,9 +99,11 @@ extension Journal {
             case .incomplete(let stated, _): (results, isRefused) = (stated, true)
             }
             try await write { transaction in
-                for result in results { _ = try await apply(result, in: transaction, at: time, isNews: false) }
+                for result in results {
+                    _ = try await join(result, in: transaction, at: time, importedSince: start)
+                }
                 let lineages = results.flatMap(\.lineages)
-                _ = try await reportUnknownChanges(of: lineages, in: transaction, at: time, isNews: false)
+                _ = try await reportUnknownChanges(of: lineages, in: transaction, at: time, importedSince: start)
             }
             isFound = true
             break

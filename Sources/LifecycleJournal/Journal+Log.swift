@@ -40,7 +40,8 @@ extension Journal {
     /// Events in one order that is the same for every reader. Each event appears once, as it was first reported. Keep
     /// the last position that you have read, and continue after it: no event appears later at an earlier position.
     ///
-    /// Act only if `event.isNews` is true.
+    /// Act only if `event.isNews` is true. An imported event is `superseded`. If its notification comes and makes it news, it moves to
+    /// the end.
     ///
     /// - Throws: ``JournalError``.
     public func events(after position: Int64 = 0, limit: Int = 100) async throws(JournalError) -> [FeedEvent] {
@@ -68,7 +69,10 @@ extension Journal {
         guard let id = try event(of: line), let record = try await transaction.record(id, in: .event),
             !record.body.isEmpty, try QueueDetail(of: record).line == line.key
         else { return nil }
-        return try CanonicalJSON.value(AppliedEvent.self, from: record.body)
+        var applied = try CanonicalJSON.value(AppliedEvent.self, from: record.body)
+        // It was imported: news of the past for the feed, too.
+        if applied.isNews, record.group == QueuePlace.silent.rawValue { applied.disposition = .superseded }
+        return applied
     }
 
     private static func event(of line: JournalRecord) throws -> String? {

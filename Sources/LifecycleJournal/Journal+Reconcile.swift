@@ -100,19 +100,19 @@ extension Journal {
     /// Reports what no event has reported of purchases that a provider was asked about. Their notifications had time to arrive; if
     /// they come after all, they are duplicates.
     ///
-    /// - Parameter isNews: false for what happened before there was a journal.
+    /// - Parameter start: the beginning of an import, see ``join(_:in:at:trace:importedSince:)``.
     func reportUnknownChanges(
         of lineages: [SubscriptionID],
         in transaction: any JournalTransaction,
         at time: Date,
-        isNews: Bool = true
+        importedSince start: Date? = nil
     ) async throws -> JournalUpdate {
         let ledger = AccountLedger(try await StateRows(linkedTo: Set(lineages), transaction).states)
         let states = Set(lineages.compactMap { ledger[$0]?.subscription }).compactMap { ledger[$0] }
         let events = states.sorted { $0.subscription.precedes($1.subscription) }
             .flatMap { $0.unreportedEvents(receivedAt: time) }
         guard !events.isEmpty else { return JournalUpdate() }
-        return try await apply(Normalization(events), in: transaction, at: time, isNews: isNews)
+        return try await join(Normalization(events), in: transaction, at: time, importedSince: start)
     }
 
     fileprivate func question(about lineage: SubscriptionID, at time: Date) async throws(JournalError)

@@ -38,10 +38,13 @@ struct QueueDetail: TurnDetail {
     var trace: String?
     /// The store's token for the answer, sealed, until the duty is done.
     var token: String?
+    /// From when on an event that an import brought is news, once it is notified.
+    @OptionalEventTime var newsSince: Date?
 
-    init(line: String? = nil, trace: TraceParent? = nil) {
+    init(line: String? = nil, trace: TraceParent? = nil, newsSince time: Date? = nil) {
         self.line = line
         self.trace = trace?.description
+        newsSince = time
     }
 
     init(of record: JournalRecord) throws {

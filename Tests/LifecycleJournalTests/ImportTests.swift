@@ -15,13 +15,54 @@ struct ImportTests {
         SubscriptionID(store: .appStore, environment: .production, id: "\(index)")
     }
 
+    /// How a purchase began, on a day of the import's.
+    private static func beginning(
+        of lineage: SubscriptionID,
+        on day: Double = 0,
+        at time: Date,
+        by notification: String? = nil
+    ) -> Normalization {
+        let start = Self.start.addingTimeInterval(86_400 * day)
+        let period = ServicePeriod(start: start, end: start.addingTimeInterval(86_400 * 30))
+        let transaction = TransactionID("t\(lineage.id)")
+        return Normalization([
+            NormalizedEvent(
+                id: .periodBegan(lineage, transaction: transaction, product: "pro"),
+                event: .started(.init(origin: .new, phase: .regular, period: period)),
+                provider: .apple,
+                store: .appStore,
+                environment: .production,
+                subscription: lineage,
+                occurredAt: start,
+                effectiveAt: start,
+                assertedAt: start,
+                receivedAt: time,
+                facts: [.period(.init(period, product: "pro", phase: .regular, transaction: transaction))],
+                origin: Origin(
+                    type: "test",
+                    notificationID: notification,
+                    channel: notification == nil ? .refetch : .webhook,
+                    evidence: Origin.Evidence(.tls),
+                    digest: "",
+                    mapper: "test"
+                )
+            )
+        ])
+    }
+
     /// Knows the purchases with an even number, tells how each began, and is out of order at some of the questions.
     private final class Apple: LineageQuestions {
         let provider: Provider = .apple
         let pace: Duration = .milliseconds(20)
+        private let day: Double
         private let state: Mutex<(asked: [SubscriptionID], failures: Set<Int>)>
 
-        init(failingAt failures: Set<Int> = []) { state = Mutex(([], failures)) }
+        /// - Parameter day: when the purchases were made.
+        init(failingAt failures: Set<Int> = [], purchasesOn day: Double = 0) {
+            state = Mutex(([], failures))
+            self.day = day
+        }
+
         var asked: [SubscriptionID] { state.withLock { $0.asked } }
 
         func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
@@ -33,31 +74,7 @@ struct ImportTests {
             let lineage = question.names[0]
             guard let number = Int(lineage.id), number % 2 == 0 else { return .unknown }
             if number == 10 { throw DeliveryError(.malformed, "") }
-            let period = ServicePeriod(start: start, end: start.addingTimeInterval(86_400 * 30))
-            return .stated([
-                Normalization([
-                    NormalizedEvent(
-                        id: .periodBegan(lineage, transaction: "t\(number)", product: "pro"),
-                        event: .started(.init(origin: .new, phase: .regular, period: period)),
-                        provider: .apple,
-                        store: .appStore,
-                        environment: .production,
-                        subscription: lineage,
-                        occurredAt: start,
-                        effectiveAt: start,
-                        assertedAt: start,
-                        receivedAt: question.askedAt,
-                        facts: [.period(.init(period, product: "pro", phase: .regular, transaction: "t\(number)"))],
-                        origin: Origin(
-                            type: "test",
-                            channel: .refetch,
-                            evidence: Origin.Evidence(.tls),
-                            digest: "",
-                            mapper: "test"
-                        )
-                    )
-                ])
-            ])
+            return .stated([ImportTests.beginning(of: lineage, on: day, at: question.askedAt)])
         }
     }
 
@@ -98,5 +115,43 @@ struct ImportTests {
         #expect(try await journal.outbox.next(1000, lease: .seconds(60)).isEmpty)
         // It is done.
         #expect(try await journal.importPurchases(from: list, with: [Apple()]) == done)
+    }
+
+    /// In days, from the beginning of the import.
+    @Test(
+        "of before the import are no news, and those of meanwhile are once their notification comes",
+        arguments: TestedStorage.available,
+        [(-400, false), (-0.1, false), (-0.01, true), (0, true), (0.5, true)]
+    )
+    func meanwhile(storage: TestedStorage, purchase: (day: Double, isNews: Bool)) async throws {
+        let journal = Journal(
+            try await storage.open(in: folder)[0],
+            clock: TestClock(jumping: true),
+            now: { Self.start }
+        )
+        let lineage = Self.lineage(2)
+        let list = ListedPurchases("old", [LineageQuestion(lineage, askedAt: .distantPast)])
+        try await journal.importPurchases(from: list, with: [Apple(purchasesOn: purchase.day)])
+        let imported = try await journal.events()
+        #expect(imported.map(\.event.isNews) == [false])
+        #expect(try await journal.outbox.next(9, lease: .seconds(60)).isEmpty)
+
+        let notification = Self.beginning(of: lineage, on: purchase.day, at: Self.start, by: "n1")
+        var news: [String] = []
+        for _ in 0..<2 {
+            try await journal.apply(notification)
+            for item in try await journal.outbox.next(9, lease: .seconds(60)) {
+                news.append(item.id)
+                try await journal.outbox.done(item)
+            }
+        }
+        #expect(news == (purchase.isNews ? notification.events.map(\.id.description) : []))
+        // A reader of the feed that has passed the imported event gets it once more, as news.
+        let position = try #require(imported.last).position
+        let later = try await journal.events(after: position)
+        #expect(later.map(\.event.isNews) == (purchase.isNews ? [true] : []))
+        let whole = try await journal.events()
+        #expect(whole.map(\.event.event.id) == imported.map(\.event.event.id))
+        #expect(try await journal.verify().findings == [])
     }
 }

@@ -10,7 +10,8 @@ public struct AppliedEvent: Hashable, Sendable, Codable {
         /// Reported before by an event, of another channel or of an earlier delivery: do nothing. Facts from an upload,
         /// or from the snapshot of a notification about something else, were not reported.
         case duplicate
-        /// News of the past, which a later statement has overtaken: record it, but do not act as if it were still true.
+        /// News of the past, which a later statement has overtaken, or which a journal has imported: record it, but do not act as if it
+        /// had just happened.
         case superseded
         /// About another lineage, or about none: the state was left alone.
         case unrelated
