@@ -32,14 +32,26 @@ extension Journal {
         at time: Date,
         trace: TraceParent? = nil
     ) async throws -> JournalUpdate {
+        try await apply(result, from: nil, in: transaction, at: time, trace: trace)
+    }
+
+    /// - Parameter source: the source of the delivery; nil for an upload or an answer.
+    func apply(
+        _ result: Normalization,
+        from source: String?,
+        in transaction: any JournalTransaction,
+        at time: Date,
+        trace: TraceParent? = nil
+    ) async throws -> JournalUpdate {
         if try await ErasedNotifications.contains(result, transaction) { return JournalUpdate() }
-        return try await join(result, in: transaction, at: time, trace: trace)
+        return try await join(result, from: source, in: transaction, at: time, trace: trace)
     }
 
     /// - Parameter start: the beginning of an import. Its events are stored, and not reported: they are from before there was a journal,
     ///   or are notified, too.
     func join(
         _ result: Normalization,
+        from source: String? = nil,
         in transaction: any JournalTransaction,
         at time: Date,
         trace: TraceParent? = nil,
@@ -87,7 +99,7 @@ extension Journal {
         for var applied in ledger.apply(result, catalog: options.catalog) {
             update.applied.append(applied)
             guard let line = first[applied.event.id] else { continue }
-            let detail = QueueDetail(line: line, trace: trace, newsSince: start.map(Self.newsSince))
+            let detail = QueueDetail(line: line, source: source, trace: trace, newsSince: start.map(Self.newsSince))
             let isNew = try await insert(applied, noting: detail, transaction, at: time)
             if !isNew {
                 guard let news = try await becameNews(applied.event, noting: detail, transaction, at: time) else {
@@ -114,51 +126,6 @@ extension Journal {
         try await writeQuestions(of: lineages, in: ledger, handles: result.handles, transaction)
         for transfer in ledger.transfers { try await Self.insert(transfer, transaction) }
         return update
-    }
-
-    /// - Returns: true if the event is new.
-    private func insert(
-        _ applied: AppliedEvent,
-        noting detail: QueueDetail,
-        _ transaction: any JournalTransaction,
-        at time: Date
-    ) async throws -> Bool {
-        let isNews = applied.isNews && detail.newsSince == nil
-        let record = JournalRecord(
-            key: applied.event.id.description,
-            group: (isNews ? newsPlace : .silent).rawValue,
-            order: time.milliseconds,
-            body: try CanonicalJSON.bytes(applied),
-            detail: try CanonicalJSON.bytes(detail)
-        )
-        return try await transaction.insert(record, into: .event)
-    }
-
-    private var newsPlace: QueuePlace { options.usesOutbox ? .due : .done }
-
-    /// Providers may notify late, and clocks differ.
-    private static func newsSince(_ start: Date) -> Date { start.addingTimeInterval(-3600) }
-
-    /// Makes news of an event that was imported when it had just happened: its notification was still to come. It moves to the end of
-    /// the feed, so that a reader who has passed it gets it.
-    ///
-    /// - Returns: the event as it was imported; nil if it is no such event.
-    private func becameNews(
-        _ event: NormalizedEvent,
-        noting detail: QueueDetail,
-        _ transaction: any JournalTransaction,
-        at time: Date
-    ) async throws -> AppliedEvent? {
-        guard event.origin.isNotified, var record = try await transaction.record(event.id.description, in: .event),
-            record.group == QueuePlace.silent.rawValue, !record.body.isEmpty,
-            let start = try QueueDetail(of: record).newsSince, event.occurredAt >= start
-        else { return nil }
-        let applied = try CanonicalJSON.value(AppliedEvent.self, from: record.body)
-        guard applied.isNews else { return nil }
-        (record.group, record.order) = (newsPlace.rawValue, time.milliseconds)
-        record.detail = try CanonicalJSON.bytes(detail)
-        guard try await transaction.update(record, in: .event) else { throw Conflict() }
-        return applied
     }
 
     static func link(

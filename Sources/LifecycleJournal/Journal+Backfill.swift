@@ -92,8 +92,8 @@ extension Journal {
     ///     accounts of Stripe have, or one account's live and test mode.
     ///   - start: since when everything has to be read. If the history was read from a later time on, it is read once more from here,
     ///     so you may pass the same time at each call. Without it, a history that was never read begins with the first
-    ///     notification that the journal has from the provider. If there is none, it begins now, and there is nothing to read:
-    ///     events from before your journal are no news.
+    ///     notification that the source has of it: of its app or account, and of its environment. If there is none, it begins now, and
+    ///     there is nothing to read: events from before your journal, or your app, are no news.
     ///   - overlap: how much is read again, for deliveries that the provider lists late. A place further ahead than that was noted by a
     ///     clock that was wrong, and does not count.
     ///   - report: is called after each page.
@@ -112,7 +112,8 @@ extension Journal {
         var mark = try await checkpoint(of: name)
         let memory = time.addingTimeInterval(-Double(history.reach.milliseconds) / 1000)
         let latest = time.addingTimeInterval(Double(overlap.milliseconds) / 1000)
-        let noted = if let mark { try Self.progress(mark) } else { try await formerProgress(in: history, of: source) }
+        let noted: Progress? =
+            if let mark { try Self.progress(mark) } else { try await formerProgress(in: history, of: source) }
         let known = noted?.credible(until: latest, of: memory)
         var progress: Progress
         if let known {
@@ -122,7 +123,7 @@ extension Journal {
             progress = Progress(from: min(start, time))
         } else {
             // The provider may remember less than the journal has. Time before its memory is no gap: webhooks came in it.
-            let first = try await firstNotification(by: history.provider).map { max($0, memory) }
+            let first = try await firstNotification(on: history, of: source).map { max($0, memory) }
             progress = Progress(from: min(first ?? time, time))
         }
         var result = Backfill(history: history.name, through: progress.through)
@@ -176,17 +177,23 @@ extension Journal {
         return result
     }
 
-    /// When the provider first notified the journal of something; nil if it never did.
-    private func firstNotification(by provider: Provider) async throws(JournalError) -> Date? {
+    /// When the provider first notified the journal of something that is on a history; nil if it never did.
+    ///
+    /// - Parameter source: the source that was notified; nil for any. An event of an earlier version names none, and may be of each.
+    private func firstNotification(
+        on history: some DeliveryHistory,
+        of source: String?
+    ) async throws(JournalError) -> Date? {
         var position: Int64 = 0
         while true {
-            let page = try await events(after: position, limit: 500)
-            let times = page.map(\.event.event).filter { $0.provider == provider && $0.origin.isNotified }.map(
-                \.occurredAt
+            let page = try await feed(after: position, limit: 500)
+            let times = page.filter { source == nil || $0.source == nil || $0.source == source }.map(
+                \.event.event.event
             )
+            .filter { history.lists($0) && $0.origin.isNotified }.map(\.occurredAt)
             if let first = times.min() { return first }
             guard let last = page.last else { return nil }
-            position = last.position
+            position = last.event.position
         }
     }
 
@@ -250,7 +257,8 @@ extension Journal {
             answer = Acknowledgement(for: entry.outcome, provider: provider)
             if case .success(let normalization) = entry.outcome {
                 let time = now()
-                result.newEvents += try await write { try await apply(normalization, in: $0, at: time) }.newEvents.count
+                result.newEvents += try await write { try await apply(normalization, from: source, in: $0, at: time) }
+                    .newEvents.count
             }
         }
         switch answer.decision {

@@ -140,7 +140,9 @@ extension Journal {
         let trace = TraceParent(of: tried.delivery)
         return try await write { transaction in
             var update = JournalUpdate()
-            if let result = tried.result { update = try await apply(result, in: transaction, at: time, trace: trace) }
+            if let result = tried.result {
+                update = try await apply(result, from: tried.source, in: transaction, at: time, trace: trace)
+            }
             // A repeated delivery adds nothing, and after an erasure its body must not come back.
             let isNew = update.newLines > 0
             try await finish(tried, isNew: isNew, isQuarantined: isQuarantined, in: transaction)

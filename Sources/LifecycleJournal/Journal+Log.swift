@@ -45,15 +45,20 @@ extension Journal {
     ///
     /// - Throws: ``JournalError``.
     public func events(after position: Int64 = 0, limit: Int = 100) async throws(JournalError) -> [FeedEvent] {
+        try await feed(after: position, limit: limit).map(\.event)
+    }
+
+    /// Events of the feed, each with the source of its delivery.
+    func feed(after position: Int64, limit: Int) async throws(JournalError) -> [(event: FeedEvent, source: String?)] {
         try await giveOutPositions()
         return try await read { transaction in
-            var events: [FeedEvent] = []
+            var events: [(event: FeedEvent, source: String?)] = []
             var selection = JournalSelection(after: position, number: .max, through: .max - 1, limit: max(limit, 1))
             while events.count < limit {
                 let records = try await transaction.records(selection, in: .log)
                 for record in records where events.count < limit {
-                    guard let event = try await Self.first(of: record, transaction) else { continue }
-                    events.append(FeedEvent(position: record.order, event: event))
+                    guard let (event, source) = try await Self.first(of: record, transaction) else { continue }
+                    events.append((FeedEvent(position: record.order, event: event), source))
                 }
                 guard records.count == selection.limit, let last = records.last else { break }
                 selection = selection.following(last)
@@ -64,15 +69,17 @@ extension Journal {
 
     /// The event that a line reported first; nil for a statement, a repeated event and one that was erased.
     private static func first(of line: JournalRecord, _ transaction: any JournalTransaction) async throws
-        -> AppliedEvent?
+        -> (event: AppliedEvent, source: String?)?
     {
         guard let id = try event(of: line), let record = try await transaction.record(id, in: .event),
-            !record.body.isEmpty, try QueueDetail(of: record).line == line.key
+            !record.body.isEmpty
         else { return nil }
+        let detail = try QueueDetail(of: record)
+        guard detail.line == line.key else { return nil }
         var applied = try CanonicalJSON.value(AppliedEvent.self, from: record.body)
         // It was imported: news of the past for the feed, too.
         if applied.isNews, record.group == QueuePlace.silent.rawValue { applied.disposition = .superseded }
-        return applied
+        return (applied, detail.source)
     }
 
     private static func event(of line: JournalRecord) throws -> String? {

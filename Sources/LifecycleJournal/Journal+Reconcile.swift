@@ -100,7 +100,7 @@ extension Journal {
     /// Reports what no event has reported of purchases that a provider was asked about. Their notifications had time to arrive; if
     /// they come after all, they are duplicates.
     ///
-    /// - Parameter start: the beginning of an import, see ``join(_:in:at:trace:importedSince:)``.
+    /// - Parameter start: the beginning of an import, see ``join(_:from:in:at:trace:importedSince:)``.
     func reportUnknownChanges(
         of lineages: [SubscriptionID],
         in transaction: any JournalTransaction,

@@ -38,11 +38,14 @@ struct QueueDetail: TurnDetail {
     var trace: String?
     /// The store's token for the answer, sealed, until the duty is done.
     var token: String?
+    /// The source of the delivery that an event came with; nil if it came with none, or in an earlier version.
+    var source: String?
     /// From when on an event that an import brought is news, once it is notified.
     @OptionalEventTime var newsSince: Date?
 
-    init(line: String? = nil, trace: TraceParent? = nil, newsSince time: Date? = nil) {
+    init(line: String? = nil, source: String? = nil, trace: TraceParent? = nil, newsSince time: Date? = nil) {
         self.line = line
+        self.source = source
         self.trace = trace?.description
         newsSince = time
     }

@@ -107,6 +107,24 @@ import Testing
         #expect(try await Outcome(whole).events == outcome.events)
     }
 
+    @Test("begins with the first notification of its environment, and not of another one")
+    func beginning() async throws {
+        let (world, deliveries) = try world()
+        let adapter = try world.adapter()
+        let journal = Journal(MemoryJournal(), now: { World.start })
+        let first = try #require(deliveries.first)
+        #expect(await journal.receive(first, with: adapter).status == 200)
+        let event = try #require(try await journal.events().first?.event.event)
+        var other = event
+        other.app = "com.example.other"
+        let production = try world.client().history(in: .production)
+        let sandbox = try world.client().history(in: .sandbox)
+        #expect([event, other].map(production.lists) == [true, false])
+        #expect([event, other].map(sandbox.lists) == [false, false])
+        #expect(try await journal.backfill(from: production).deliveries == deliveries.count)
+        #expect(try await journal.backfill(from: sandbox).pages == 0)
+    }
+
     @Test("says what Apple had forgotten, and begins with the present where it was never read")
     func gap() async throws {
         let (world, _) = try world()

@@ -113,7 +113,7 @@ import Testing
         let first = try #require(deliveries.dropFirst(4).first)
         var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
         let transport = Self.serve(deliveries, pageSize: 100, at: end)
-        configuration.lookup = .init(transport: transport, apiKey: SecretBytes("rk_test_backfill"))
+        configuration.lookup = .init(transport: transport, apiKey: SecretBytes("rk_live_backfill"))
         let history = try #require(try StripeAdapter(configuration).history())
         let storage = MemoryJournal()
         let journal = Journal(storage, now: { end })
@@ -134,6 +134,32 @@ import Testing
         for delivery in deliveries { #expect(await whole.receive(delivery, with: life.adapter).status == 200) }
         let expected = try await whole.events(limit: 10_000).map(\.event.event.id)
         #expect(Set(try await journal.events(limit: 10_000).map(\.event.event.id)) == Set(expected))
+    }
+
+    /// A source, its connected account and its key, next to a source `shop` that was notified.
+    @Test(
+        "begins now with what is new to a journal that another source, account or mode was notified in",
+        arguments: [
+            ("shop", nil, nil, true), ("shop2", nil, nil, false), ("shop", "acct_second", nil, false),
+            ("shop", nil, "live", nil), ("shop", nil, "test", nil),
+        ] as [(String, String?, String?, Bool?)]
+    )
+    func beginningOfAnother(source: String, account: String?, mode: String?, isKnown: Bool?) async throws {
+        let life = try StripeLife()
+        let end = StripeLife.start.addingTimeInterval(29 * 86_400)
+        let deliveries = life.deliveries.filter { $0.receivedAt < end }
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        let transport = Self.serve(deliveries, pageSize: 100, at: end)
+        let key = "rk_\(mode.map { "\($0)_" } ?? "")backfill"
+        configuration.lookup = .init(transport: transport, apiKey: SecretBytes(key))
+        let history = try #require(try StripeAdapter(configuration).history(of: account))
+        let journal = Journal(MemoryJournal(), now: { end })
+        let first = try #require(deliveries.first)
+        #expect(await journal.receive(first, with: life.adapter, as: "shop").status == 200)
+        let isLive = try await journal.events().first?.event.event.environment == .production
+        let report = try await journal.backfill(from: history, as: source)
+        #expect((report.deliveries > 0) == isKnown ?? (isLive == (mode == "live")))
+        #expect(report.gap == nil)
     }
 
     @Test("reads the checkpoint of an earlier version")

@@ -21,6 +21,12 @@ public struct AppStoreHistory: DeliveryHistory {
     /// 180 days in Production and 30 in Sandbox, less an hour, since Apple refuses an earlier start.
     public var reach: Duration { .seconds((environment == .production ? 180 : 30) * 86_400 - 3600) }
 
+    /// True for the app and the environment.
+    public func lists(_ event: NormalizedEvent) -> Bool {
+        event.provider == provider && event.app == server.configuration.bundleID
+            && event.environment == (environment == .production ? .production : .sandbox)
+    }
+
     /// How many of Apple's pages of twenty one page has at most, unless more were sent in one millisecond.
     package var maximumPages = 10
 

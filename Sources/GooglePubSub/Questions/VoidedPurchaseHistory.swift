@@ -24,6 +24,9 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
     /// 30 days, less an hour.
     public var reach: Duration { .seconds(30 * 86_400 - 3600) }
 
+    /// True for the app.
+    public func lists(_ event: NormalizedEvent) -> Bool { event.provider == provider && event.app == packageName }
+
     /// The list that a page is of. A row does not name a subscription: rows on the second list that are no subscription
     /// are also on the first.
     private struct Position {

@@ -13,6 +13,9 @@ public protocol DeliveryHistory: Sendable {
     var provider: Provider { get }
     /// How far back the provider remembers.
     var reach: Duration { get }
+    /// True if the notification of an event is on the history, by its app or account and by its environment. Without an answer of
+    /// your own: if it is the provider's.
+    func lists(_ event: NormalizedEvent) -> Bool
 
     /// Reads the oldest page, or the one that follows a position.
     ///
@@ -23,6 +26,11 @@ public protocol DeliveryHistory: Sendable {
     ///   must be read from its beginning; with another code if it cannot be asked. An error of one delivery is an
     ///   outcome of that delivery, and throws nothing.
     func page(of window: Range<Date>, at position: String?) async throws(DeliveryError) -> DeliveryHistoryPage
+}
+
+extension DeliveryHistory {
+    /// True if the event is the provider's.
+    public func lists(_ event: NormalizedEvent) -> Bool { event.provider == provider }
 }
 
 /// A part of a provider's deliveries.

@@ -8,7 +8,7 @@ struct LookupClient: Sendable {
     private let lookup: StripeAdapter.Lookup
     private let retries: RetryPolicy
     /// Which of Stripe's worlds the key is for; nil if it does not say.
-    private let isLive: Bool?
+    let isLive: Bool?
     /// The platform's own account, if it is known.
     private let ownAccount: String?
 

@@ -26,6 +26,15 @@ public struct StripeEventHistory: DeliveryHistory {
     /// 30 days, less an hour.
     public var reach: Duration { .seconds(30 * 86_400 - 3600) }
 
+    /// True for the account and, if the key is of one mode, for that mode.
+    public func lists(_ event: NormalizedEvent) -> Bool {
+        let ownAccount = adapter.configuration.ownAccount
+        let account = event.app == ownAccount ? nil : event.app
+        let isLive = event.environment == .production
+        return event.provider == provider && account == (self.account == ownAccount ? nil : self.account)
+            && isLive == client.isLive ?? isLive
+    }
+
     /// Reads a page of a hundred at most, from the oldest event to the newest. It passes over events that are about no
     /// subscription or payment.
     public func page(

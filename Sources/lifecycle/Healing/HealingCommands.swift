@@ -49,7 +49,8 @@ struct BackfillCommand: AsyncParsableCommand {
         abstract: "Takes in events from while your server was down, and asks about open questions.",
         discussion: """
             Reads the provider's own memory from the last position (Apple keeps notifications for 180 days, Stripe events and \
-            Google Play voided purchases for 30); at first from the first notification on that the journal has. Then it asks \
+            Google Play voided purchases for 30); at first from the first notification on that the journal has of the app or \
+            account and its environment. Then it asks \
             about every purchase that is due, as `lifecycle reconcile` does. If the provider has forgotten a part, it asks about \
             all purchases of the provider. RevenueCat has no memory, so all of its purchases are asked about.
 
