@@ -4,6 +4,9 @@ public import Normalizer
 extension Journal {
     /// The outcome of taking over the purchases that a team had before it had a journal.
     public struct Import: Hashable, Sendable, Codable {
+        /// How many purchases ``missing`` and ``refused`` name at the most.
+        static let most = 1000
+
         /// The list, by `PurchaseList.name`.
         public var list: String
         /// How many purchases were asked about.
@@ -24,13 +27,34 @@ extension Journal {
         var position: String?
         /// When it began; nil in one that an earlier version began.
         @OptionalEventTime var began: Date?
+        /// The purchases that the list is read for once more; nil for all.
+        var again: Set<SubscriptionID>?
+
+        /// Begins again with those that were not taken in.
+        ///
+        /// - Returns: false if there are none.
+        mutating func beginAgain(at time: Date) -> Bool {
+            let left = report.missing + report.refused
+            guard !left.isEmpty else { return false }
+            // A report that is full does not name all of them.
+            let isWhole = max(report.missing.count, report.refused.count) < Import.most
+            var next = Import(list: report.list)
+            if isWhole {
+                next.purchases = report.purchases - left.count
+                // One that was refused in part was found as well.
+                next.found = min(report.found, next.purchases)
+            }
+            self = ImportMark(report: next, began: time, again: isWhole ? Set(left) : nil)
+            return true
+        }
     }
 
     /// Imports the purchases of a list: looks each one up, within the rate of its provider, and stores the answer. None
     /// of it is news, since it happened before you had a journal. An event that happened after the import began, or up to an hour
     /// before, is news once its notification comes.
     ///
-    /// Called again, it continues where it stopped, and does nothing if the list was read to its end.
+    /// Called again, it continues where it stopped. If the list was read to its end, it asks only about the purchases that were
+    /// missing or refused.
     ///
     /// - Parameters:
     ///   - list: the purchases.
@@ -54,12 +78,15 @@ extension Journal {
                 throw JournalError(.corrupt, "the checkpoint \(name) cannot be read", underlying: error)
             }
         }
-        while !mark.report.isComplete {
+        if mark.report.isComplete, !mark.beginAgain(at: now()) { return mark.report }
+        repeat {
             let time = now()
             let page = try await list.page(at: mark.position, askedAt: time)
-            mark.report.purchases += page.unnamed.count
-            mark.report.missing += page.unnamed.prefix(max(0, 1000 - mark.report.missing.count))
-            for question in page.questions {
+            let unnamed = page.unnamed.filter { mark.again?.contains($0) ?? true }
+            mark.report.purchases += unnamed.count
+            mark.report.missing += unnamed.prefix(max(0, Import.most - mark.report.missing.count))
+            for question in page.questions
+            where mark.again.map({ !$0.isDisjoint(with: question.names) }) ?? true {
                 try await take(over: question, from: sources, at: time, since: mark.began ?? time, into: &mark.report)
             }
             mark.position = page.next
@@ -70,7 +97,7 @@ extension Journal {
             }
             checkpoint = try await self.checkpoint(of: name)
             report(mark.report)
-        }
+        } while !mark.report.isComplete
         return mark.report
     }
 
@@ -111,8 +138,8 @@ extension Journal {
         report.purchases += 1
         if isFound { report.found += 1 }
         if isRefused {
-            if report.refused.count < 1000 { report.refused += question.names.prefix(1) }
-        } else if !isFound, report.missing.count < 1000 {
+            if report.refused.count < Import.most { report.refused += question.names.prefix(1) }
+        } else if !isFound, report.missing.count < Import.most {
             report.missing += question.names.prefix(1)
         }
     }

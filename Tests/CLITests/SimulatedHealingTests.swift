@@ -42,14 +42,14 @@ struct SimulatedHealingTests {
         Case(provider: .stripe, story: "lifetime", days: 20, arriving: 0),
     ]
 
-    private func withFolder(_ body: (URL) async throws -> Void) async throws {
+    static func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("healing-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try await body(folder)
     }
 
-    private func object(_ line: String) throws -> JSONObject {
+    static func object(_ line: String) throws -> JSONObject {
         try JSONDocument(parsing: Array(line.utf8)).root.object()
     }
 
@@ -66,7 +66,7 @@ struct SimulatedHealingTests {
 
     @Test("has in the end what one without losses has", arguments: Self.cases)
     func losses(test: Case) async throws {
-        try await withFolder { folder in
+        try await Self.withFolder { folder in
             let story = try #require(CustomerStory.named(test.story))
             let now = Date().timeIntervalSince1970.rounded()
             let start = Date(timeIntervalSince1970: now - test.days * 86_400)
@@ -83,7 +83,7 @@ struct SimulatedHealingTests {
                 "--serve", "--lose", "\(test.arriving + 1)-1000", "--files", folder.path,
             ])
             defer { served.stop() }
-            let place = try object(try served.firstLine())
+            let place = try Self.object(try served.firstLine())
             #expect(try await put(test.troubles, to: "/simulator/trouble", of: place, in: folder) == 204)
             let config = try #require(try place["config_files"]?.object()[MemberName(test.provider.rawValue)]?.string())
             let times = playback.taken.map(\.notification.receivedAt) + [Date()]
@@ -123,7 +123,7 @@ struct SimulatedHealingTests {
 
     /// The decision, without the statements that it rests on: those of a journal that healed are other ones.
     private func decision(_ line: String) throws -> [String] {
-        let decision = try #require(try object(line)["decision"]?.object())
+        let decision = try #require(try Self.object(line)["decision"]?.object())
         let because = try #require(try decision["because"]?.object())
         return try ["access", "until", "since"].map { try decision[$0]?.string() ?? "-" }
             + ["product", "subscription", "phase", "reason"].map { try because[$0]?.string() ?? "-" }
@@ -132,13 +132,13 @@ struct SimulatedHealingTests {
     @Test("asks each provider with the file that the simulator writes", arguments: ProviderAccess.providers)
     func files(provider: Provider) async throws {
         let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() - 20 * 86_400)
-        try await withFolder { folder in
+        try await Self.withFolder { folder in
             let served = try ServedCommand([
                 "simulate", "refund", "--provider", provider.rawValue, "--serve", "--files", folder.path,
                 "--start", start.formatted(.iso8601),
             ])
             defer { served.stop() }
-            let place = try object(try served.firstLine())
+            let place = try Self.object(try served.firstLine())
             let config = try #require(try place["config_files"]?.object()[MemberName(provider.rawValue)]?.string())
             let run = try CommandLineRun(
                 shell: """
@@ -169,49 +169,16 @@ struct SimulatedHealingTests {
         }
     }
 
-    @Test("two accounts of a provider have places of their own")
-    func sources() async throws {
-        try await withFolder { folder in
-            let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() - 20 * 86_400)
-            let served = try ServedCommand([
-                "simulate", "refund", "--provider", "stripe", "--serve", "--files", folder.path,
-                "--start", start.formatted(.iso8601),
-            ])
-            defer { served.stop() }
-            let config = try #require(
-                try object(try served.firstLine())["config_files"]?.object()["stripe"]?.string()
-            )
-            let run = try CommandLineRun(
-                shell: """
-                    export LIFECYCLE_DATABASE='sqlite:\(folder.path)/journal.sqlite'
-                    "$0" journal init
-                    for name in one two one; do
-                        "$0" backfill --provider stripe --config '\(config)' --since \(start.formatted(.iso8601)) --source $name
-                        "$0" import --provider stripe --config '\(config)' --source $name
-                    done
-                    """
-            )
-            #expect(run.status == 0, "\(run.errors)")
-            let reports = try run.output.split(separator: "\n").map { try object(String($0)) }
-            let deliveries = try reports.compactMap { try $0["deliveries"]?.int64() }
-            try #require(deliveries.count == 3, "\(run.output)")
-            #expect(deliveries[0] > 0)
-            #expect(deliveries == [deliveries[0], deliveries[0], 0])
-            // An import that is at its end asks no more.
-            #expect(run.errors.components(separatedBy: "stripe/subscriptions: 1 purchases").count == 3, "\(run.errors)")
-        }
-    }
-
     @Test("asks about one purchase, and says that a purchase is unknown")
     func refetch() async throws {
-        try await withFolder { folder in
+        try await Self.withFolder { folder in
             let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() - 20 * 86_400)
             let served = try ServedCommand([
                 "simulate", "cancel-expire", "--provider", "apple", "--serve", "--files", folder.path,
                 "--start", start.formatted(.iso8601),
             ])
             defer { served.stop() }
-            let place = try object(try served.firstLine())
+            let place = try Self.object(try served.firstLine())
             // The purchase alone; renewal is turned off later.
             #expect(try await put("1", to: "/simulator/position", of: place, in: folder) == 204)
             let config = try #require(try place["config_files"]?.object()["apple"]?.string())
@@ -241,12 +208,12 @@ struct SimulatedHealingTests {
 
     @Test("checks the certificates as the configuration says", arguments: ["off", "soft", "hard", "never"])
     func revocation(policy: String) async throws {
-        try await withFolder { folder in
+        try await Self.withFolder { folder in
             let served = try ServedCommand([
                 "simulate", "initial-purchase", "--provider", "apple", "--serve", "--files", folder.path,
             ])
             defer { served.stop() }
-            let place = try object(try served.firstLine())
+            let place = try Self.object(try served.firstLine())
             let config = try #require(try place["config_files"]?.object()["apple"]?.string())
             let start = Date(timeIntervalSince1970: 1_767_607_200)
             let simulator = try AppleSimulator(seed: "1")
@@ -278,12 +245,12 @@ struct SimulatedHealingTests {
 
     @Test("reads Google's products into a catalogue, and keeps what only the host knows")
     func catalogue() async throws {
-        try await withFolder { folder in
+        try await Self.withFolder { folder in
             let served = try ServedCommand([
                 "simulate", "test", "--provider", "google", "--serve", "--files", folder.path,
             ])
             defer { served.stop() }
-            let place = try object(try served.firstLine())
+            let place = try Self.object(try served.firstLine())
             let config = try #require(try place["config_files"]?.object()["google"]?.string())
             func read(_ arguments: String...) throws -> CommandLineRun {
                 try CommandLineRun(["catalog", "--provider", "google", "--config", config] + arguments)
@@ -323,12 +290,12 @@ struct SimulatedHealingTests {
 
     @Test("reads no catalogue where there is none")
     func noCatalogue() async throws {
-        try await withFolder { folder in
+        try await Self.withFolder { folder in
             let served = try ServedCommand([
                 "simulate", "test", "--provider", "stripe", "--serve", "--files", folder.path,
             ])
             defer { served.stop() }
-            let place = try object(try served.firstLine())
+            let place = try Self.object(try served.firstLine())
             let config = try #require(try place["config_files"]?.object()["stripe"]?.string())
             let run = try CommandLineRun(["catalog", "--provider", "stripe", "--config", config])
             #expect(run.status == 64)
@@ -348,7 +315,7 @@ struct SimulatedHealingTests {
             "http://127.0.0.1:\(server.port)/", "--compress", "100000000",
         ])
         #expect(run.status == 0, "\(run.errors)")
-        let outcomes = try run.output.split(separator: "\n").map { try object(String($0))["outcome"]?.string() }
+        let outcomes = try run.output.split(separator: "\n").map { try Self.object(String($0))["outcome"]?.string() }
         #expect(
             outcomes.enumerated().allSatisfy { $0.element == ($0.offset == 1 ? "accepted" : "lost") },
             "\(outcomes)"

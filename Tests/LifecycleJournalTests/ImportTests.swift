@@ -117,6 +117,31 @@ struct ImportTests {
         #expect(try await journal.importPurchases(from: list, with: [Apple()]) == done)
     }
 
+    @Test("asks again about what was missing or refused, and about nothing else", arguments: TestedStorage.available)
+    func again(storage: TestedStorage) async throws {
+        let journal = Journal(
+            try await storage.open(in: folder)[0],
+            clock: TestClock(jumping: true),
+            now: { Self.start }
+        )
+        let names = [2, 3, 10, 12].map { Self.lineage($0) }
+        let list = ListedPurchases("old", names.map { LineageQuestion($0, askedAt: .distantPast) })
+        let done = try await journal.importPurchases(from: list, with: [Apple()])
+        #expect((done.found, done.missing, done.refused) == (2, [names[1]], [names[2]]))
+        // It is broken off, too.
+        let apple = Apple(failingAt: [2])
+        await #expect(throws: DeliveryError.self) { try await journal.importPurchases(from: list, with: [apple]) }
+        #expect(try await journal.importPurchases(from: list, with: [apple]) == done)
+        #expect(apple.asked == [names[1], names[2], names[1], names[2]])
+        // A list without a fault is done.
+        let whole = ListedPurchases("whole", [LineageQuestion(names[0], askedAt: .distantPast)])
+        for count in [1, 0] {
+            let apple = Apple()
+            #expect(try await journal.importPurchases(from: whole, with: [apple]).isComplete)
+            #expect(apple.asked.count == count)
+        }
+    }
+
     /// In days, from the beginning of the import.
     @Test(
         "of before the import are no news, and those of meanwhile are once their notification comes",

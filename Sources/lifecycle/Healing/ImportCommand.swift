@@ -4,6 +4,7 @@ import Foundation
 import GooglePubSub
 import LifecycleJournal
 import Stripe
+import Synchronization
 
 /// `lifecycle import`
 struct ImportCommand: AsyncParsableCommand {
@@ -18,7 +19,8 @@ struct ImportCommand: AsyncParsableCommand {
               apple    TRANSACTION, or TRANSACTION,sandbox for a test purchase
               google   TOKEN,subscription or TOKEN,product; with several apps TOKEN,subscription,PACKAGE
 
-            After an interruption, run it again with the same file: it continues where it stopped. Prints a report as a JSON object; \
+            After an interruption, run it again with the same file: it continues where it stopped. A list that was read to its end is \
+            not read again, apart from purchases that were missing or refused. A file with another content is another list. Prints a report as a JSON object; \
             `missing` lists purchases that the provider does not know. Set LIFECYCLE_SEALING_KEY, or Google Play cannot be asked \
             again later.
 
@@ -43,9 +45,12 @@ struct ImportCommand: AsyncParsableCommand {
         let journal = try await database.journal()
         let report: Journal.Import
         if let file {
+            let text = try contents(of: file)
+            // A corrected list is another one, also in a file of the same name.
+            let content = BodyDigest(of: text).text.prefix(8)
             let list = ListedPurchases(
-                "\(access.provider)/\(URL(fileURLWithPath: file).lastPathComponent)",
-                try questions(file, access)
+                "\(access.provider)/\(URL(fileURLWithPath: file).lastPathComponent)/\(content)",
+                try questions(text, of: file, access)
             )
             report = try await take(list, from: access, into: journal)
         } else {
@@ -63,18 +68,28 @@ struct ImportCommand: AsyncParsableCommand {
         from access: ProviderAccess,
         into journal: Journal
     ) async throws -> Journal.Import {
+        let isAsked = Atomic(false)
         do {
-            return try await journal.importPurchases(from: list, as: source, with: access.questions) { progress in
+            let report = try await journal.importPurchases(from: list, as: source, with: access.questions) { progress in
+                isAsked.store(true, ordering: .relaxed)
                 StandardError.write("\(progress.list): \(progress.purchases) purchases, \(progress.found) found")
             }
+            if !isAsked.load(ordering: .relaxed) {
+                StandardError.write("\(report.list) was imported before: nothing was asked")
+            }
+            return report
         } catch {
             StandardError.write("\(error)")
             throw ExitCode.unavailable
         }
     }
 
-    private func questions(_ file: String, _ access: ProviderAccess) throws -> [LineageQuestion] {
-        let text = String(decoding: try contents(of: file), as: UTF8.self)
+    private func questions(
+        _ content: [UInt8],
+        of file: String,
+        _ access: ProviderAccess
+    ) throws -> [LineageQuestion] {
+        let text = String(decoding: content, as: UTF8.self)
         var questions: [LineageQuestion] = []
         for (index, line) in text.split(whereSeparator: \.isNewline).enumerated() {
             let parts = line.split(separator: ",", omittingEmptySubsequences: false)
