@@ -64,12 +64,15 @@ struct ReversedRefundTests {
         )
     }
 
-    private static func dispute(_ status: String, _ amount: Int64, on days: Int64) -> Taken {
-        let dispute: JSONText = [
+    private static func disputed(_ status: String, _ amount: Int64) -> JSONText {
+        [
             "id": "dp_1", "object": "dispute", "amount": .integer(amount), "charge": "ch_1", "currency": "usd",
             "payment_intent": "pi_1", "reason": "fraudulent", "status": .string(status),
         ]
-        return event("charge.dispute.closed", dispute, on: days, in: .endive)
+    }
+
+    private static func dispute(_ status: String, _ amount: Int64, on days: Int64) -> Taken {
+        event("charge.dispute.closed", disputed(status, amount), on: days, in: .endive)
     }
 
     private static func state(_ deliveries: [Taken]) throws -> SubscriptionState {
@@ -90,13 +93,17 @@ struct ReversedRefundTests {
         }
     }
 
-    private static func news(_ deliveries: [Taken]) throws -> [AppliedEvent.Disposition] {
+    private static func applied(_ deliveries: [Taken]) throws -> [AppliedEvent] {
         var state = SubscriptionState(payment)
         return try deliveries.flatMap { delivery in
             let result = try adapter().take(delivery.body, at: delivery.time)
             if let statement = result.noChange?.statement { state.apply(statement) }
-            return result.events.map { state.apply($0).disposition }
+            return result.events.map { state.apply($0) }
         }
+    }
+
+    private static func news(_ deliveries: [Taken]) throws -> [AppliedEvent.Disposition] {
+        try applied(deliveries).map(\.disposition)
     }
 
     static let versions: [StripeSimulator.Version] = [.v2020, .endive]
@@ -177,6 +184,123 @@ struct ReversedRefundTests {
             Self.refund(2, "succeeded", of: 300, on: 3, in: .endive),
         ]
         #expect(try Self.news(parts) == [.applied, .applied, .applied, .applied, .duplicate])
+    }
+
+    // MARK: Stated again
+
+    /// A notification whose update is about something else than the status, such as a bank's reference.
+    private static func restated(
+        _ type: String,
+        _ object: JSONText,
+        on days: Int64,
+        in version: StripeSimulator.Version
+    ) -> Taken { event(type, object, previous: ["metadata": [:]], on: days, in: version) }
+
+    private static func refundAgain(
+        _ status: String,
+        of amount: Int64 = 500,
+        on days: Int64,
+        in version: StripeSimulator.Version
+    ) -> Taken {
+        let refund: JSONText = [
+            "id": "re_1", "object": "refund", "amount": .integer(amount), "charge": "ch_1",
+            "created": .integer(created + 2 * day), "currency": "usd", "payment_intent": "pi_1",
+            "status": .string(status),
+        ]
+        return restated(version == .v2020 ? "charge.refund.updated" : "refund.updated", refund, on: days, in: version)
+    }
+
+    private static func disputeAgain(_ status: String, _ word: String = "updated", on days: Int64) -> Taken {
+        restated("charge.dispute.\(word)", disputed(status, 500), on: days, in: .endive)
+    }
+
+    private static func deniedSince(_ state: SubscriptionState, at time: Date) -> Date? {
+        if case .denied(let since, _) = state.access(at: time) { since } else { nil }
+    }
+
+    @Test("an update states the refund or the dispute, even if the notification of its status was lost")
+    func lostNotification() throws {
+        let lives: [(StripeSimulator.Version, [Taken], balance: Int64)] = [
+            (.endive, [Self.refundAgain("succeeded", on: 3, in: .endive)], 0),
+            (.v2020, [Self.refundAgain("succeeded", on: 3, in: .v2020)], 0),
+            (
+                .endive,
+                [
+                    Self.refund(1, "succeeded", of: 500, on: 2, in: .endive),
+                    Self.refundAgain("failed", on: 5, in: .endive),
+                ], 100
+            ),
+            (.v2020, [Self.charge(500, on: 2, in: .v2020), Self.refundAgain("canceled", on: 5, in: .v2020)], 100),
+            (.endive, [Self.disputeAgain("lost", on: 4)], 0),
+            (.endive, [Self.disputeAgain("lost", "funds_withdrawn", on: 4)], 0),
+            (.endive, [Self.dispute("lost", 500, on: 4), Self.disputeAgain("won", on: 6)], 100),
+            (.endive, [Self.dispute("lost", 500, on: 4), Self.disputeAgain("won", "funds_reinstated", on: 6)], 100),
+            (.endive, [Self.disputeAgain("needs_response", on: 4)], 100),
+            (.endive, [Self.disputeAgain("needs_response", "funds_withdrawn", on: 4)], 100),
+        ]
+        for (version, deliveries, balance) in lives {
+            #expect(try adapter().take(deliveries.last?.body ?? [], at: created + 8 * day).events == [])
+            try Self.each([Self.sale(version)] + deliveries) {
+                #expect(Self.balance($0) == balance)
+                #expect($0.access(at: date(created + 20 * day)).isGranted == (balance > 0))
+            }
+        }
+    }
+
+    @Test("the notification of a status that an update had stated is news, once")
+    func lateNotification() throws {
+        let refunded = [
+            Self.sale(.endive), Self.refundAgain("succeeded", on: 3, in: .endive),
+            Self.refund(1, "succeeded", of: 500, on: 2, in: .endive),
+        ]
+        #expect(try Self.news(refunded + refunded.suffix(2)) == [.applied, .applied, .duplicate])
+        let lost = [Self.sale(.endive), Self.disputeAgain("lost", on: 6), Self.dispute("lost", 500, on: 4)]
+        #expect(try Self.news(lost + lost.suffix(2)) == [.applied, .applied, .duplicate])
+    }
+
+    @Test("the first report that a loss was undone is a restoration, even if another notification had stated it")
+    func restoration() throws {
+        let lives = [
+            [
+                Self.dispute("lost", 500, on: 4), Self.disputeAgain("won", "funds_reinstated", on: 6),
+                Self.dispute("won", 500, on: 6),
+            ],
+            [
+                Self.refund(1, "succeeded", of: 500, on: 2, in: .endive),
+                Self.refundAgain("failed", on: 5, in: .endive),
+                Self.refund(1, "failed", of: 500, on: 5, in: .endive),
+            ],
+        ]
+        for deliveries in lives {
+            let applied = try Self.applied([Self.sale(.endive)] + deliveries + deliveries.suffix(1))
+            #expect(applied.map(\.isRestoration) == [false, false, true, false])
+        }
+    }
+
+    @Test("a refund that is stated again has the time of its first statement", arguments: versions)
+    func firstTime(version: StripeSimulator.Version) throws {
+        let lives = [
+            // Undone, and another one made since: the old one has no part in that.
+            [
+                Self.charge(500, on: 2, in: version), Self.refund(1, "failed", of: 500, on: 5, in: version),
+                Self.charge(500, on: 6, in: version), Self.refundAgain("failed", on: 7, in: version),
+            ],
+            [Self.dispute("lost", 500, on: 4), Self.disputeAgain("lost", on: 6)],
+            [Self.dispute("lost", 500, on: 4), Self.disputeAgain("lost", "funds_withdrawn", on: 6)],
+        ]
+        for deliveries in lives {
+            let plain = try Self.state([Self.sale(version)] + deliveries.dropLast())
+            try Self.each([Self.sale(version)] + deliveries) { state in
+                #expect(Self.granted(state) == Self.granted(plain))
+                for time in [5, 20].map({ date(created + $0 * day) }) {
+                    #expect(Self.deniedSince(state, at: time) == Self.deniedSince(plain, at: time))
+                    #expect(
+                        CreditStatement(of: state, under: Self.policy, uses: [], at: time)
+                            == CreditStatement(of: plain, under: Self.policy, uses: [], at: time)
+                    )
+                }
+            }
+        }
     }
 
     // MARK: Access between a refund and its reversal

@@ -144,7 +144,8 @@ extension SubscriptionState {
         let moment = citation.milliseconds
         let isCovered = event.refund.map { wasReported($0, of: event.price?.money, at: moment) } ?? false
         // Reading the periods costs the most, and an event that adds nothing changes none of them.
-        let now = join(statement) ? Situation(self, from: bound) : prior
+        let isNew = join(statement)
+        let now = isNew ? Situation(self, from: bound) : prior
         let report = Report(event)
         let unnamedEnd = event.endsUnnamedPeriod ? now.timeline.last(of: statement.subscription) : nil
         var named = report
@@ -160,7 +161,7 @@ extension SubscriptionState {
         let isEndReported = wasEndReported(with: event, report, now: now)
         let isEndMoved = wasEndMoved(since: report, now: now)
         let refund = EventReading.KnownRefund(
-            prior: priorRefund,
+            prior: event.refund.flatMap { isReported || !isNew ? nil : undone(by: $0) } ?? priorRefund,
             stood: stood,
             stands: self.refund(of: bought(self))?.standing,
             wasHeardOf: priorRefund?.value.scope != nil

@@ -31,7 +31,7 @@ struct EventReading {
 
     /// The refunds of a transaction before an event and after it.
     struct KnownRefund {
-        /// The refund as it was stated last before the event; it may be undone.
+        /// The refund as it was stated last before the event; it may be undone. For the first report that it was, as it stood.
         let prior: Register<Fact.RefundState>?
         /// The refund that stood before the event.
         let stood: Register<Fact.RefundState>?

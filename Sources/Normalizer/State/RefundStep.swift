@@ -69,6 +69,24 @@ package struct RefundStep: Hashable, Sendable, Codable {
     }
 }
 
+extension Register<Fact.RefundState> {
+    /// The refund with the time since which it stands, or is undone. A store may state that again later, with a later time: the first
+    /// statement after the last that said otherwise has the right one.
+    ///
+    /// - Parameter steps: the steps of this refund.
+    func dated(by steps: [RefundStep]) -> Self {
+        guard value.refund != nil, steps.count > 1 else { return self }
+        let isUndone = value.scope == nil
+        let before = steps.filter { $0.key.isUndone != isUndone }.map(\.lastStated).max() ?? .min
+        let run = steps.filter { $0.key.isUndone == isUndone && $0.lastStated > before }
+        guard var first = run.min(by: { $0.key < $1.key })?.statement, first.value.at < value.at else { return self }
+        let time = first.value.at
+        first.value = value
+        first.value.at = time
+        return Register(first)
+    }
+}
+
 extension SubscriptionState {
     /// The time between a refund and its reversal, and the refunded payment.
     struct Withdrawal {
@@ -90,6 +108,14 @@ extension SubscriptionState {
         guard joined != known else { return false }
         refundSteps[step.key] = joined
         return true
+    }
+
+    /// The refund that a statement undoes, as it stood last; another statement may have undone it before. Nil if it names none.
+    func undone(by reversal: Fact.RefundState) -> Register<Fact.RefundState>? {
+        guard reversal.refund != nil, reversal.scope == nil else { return nil }
+        let key = RefundKey(reversal)
+        return refundSteps.values.filter { $0.key.refund == key && !$0.key.isUndone }
+            .max { $0.lastStated < $1.lastStated }.map { Register($0.statement) }
     }
 
     /// The steps that the kept statements of refunds do not show by themselves.

@@ -131,7 +131,9 @@ extension SubscriptionState {
     private func refunds(of transaction: TransactionID) -> [Register<Fact.RefundState>] {
         guard !refunds.isEmpty else { return [] }
         let name = self.transaction(named: transaction)
-        let stated = refunds.values.filter { self.transaction(of: $0.value) == name }
+        let stated = refunds.filter { self.transaction(of: $0.value.value) == name }.map { key, refund in
+            refund.dated(by: refundSteps.values.filter { $0.key.refund == key })
+        }
         return (stated + [refundOfOrder(around: name)].compactMap(\.self)).sorted { $0.latest.precedes($1.latest) }
     }
 
@@ -267,7 +269,9 @@ extension SubscriptionState {
     /// The refunds of each refunded transaction taken together, under its one name.
     package var refundsOfTransactions: [Register<Fact.RefundState>] {
         // One pass over refunds and names, since there may be many of each.
-        let stated = Dictionary(grouping: refunds.values) { transaction(of: $0.value) }
+        let steps = Dictionary(grouping: refundSteps.values, by: \.key.refund)
+        let dated = refunds.map { key, refund in refund.dated(by: steps[key] ?? []) }
+        let stated = Dictionary(grouping: dated) { transaction(of: $0.value) }
         let names = Dictionary(grouping: transactionNames.keys) { transaction(named: $0) }
         return stated.sorted { $0.key < $1.key }.compactMap { name, registers in
             together(

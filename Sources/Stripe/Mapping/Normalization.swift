@@ -81,6 +81,8 @@ struct Mapping {
             try mapped(value) { charge throws(JSONError) in try chargeRefunded(charge, Payment(value)) }
         case .chargeNames: Mapped(outcome: chargeNames(try Payment(value)))
         case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
+        case .disputeFunds:
+            try mapped(value) { dispute throws(JSONError) in disputeFunds(dispute, try Payment(value)) }
         case .checkout: try mapped(value, checkout)
         case .checkoutFailed: try mapped(value, checkoutFailed)
         case .entitlements: Mapped(outcome: try entitlements(value))

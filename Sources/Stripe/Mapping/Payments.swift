@@ -31,7 +31,8 @@ struct Payment: Sendable {
 }
 
 extension Mapping {
-    private struct PaidBy {
+    /// The purchase that a payment is for, with the names of both.
+    struct PaidBy {
         /// The subscription if the invoice is known, else the payment.
         let lineage: SubscriptionID
         let transaction: TransactionID
@@ -64,7 +65,7 @@ extension Mapping {
             + (others + names).filter { $0 != own }.map { .link(lineage($0)) }
     }
 
-    private func paidBy(_ payment: Payment) -> PaidBy? {
+    func paidBy(_ payment: Payment) -> PaidBy? {
         guard let id = payment.paymentIntent ?? payment.charge else { return nil }
         let invoice = payment.invoiceObject ?? fetchedInvoice
         let subscription = invoice?.subscription
@@ -93,7 +94,7 @@ extension Mapping {
     }
 
     /// Refunds and disputes have names of their own. Their lineage depends on look-ups, so it is not part of the id.
-    private var anyLineage: SubscriptionID { SubscriptionID(store: .stripe, environment: environment, id: "") }
+    var anyLineage: SubscriptionID { SubscriptionID(store: .stripe, environment: environment, id: "") }
 
     private var fetchedInvoice: InvoiceObject? {
         if let document = occasion.answers[LookupRequest.invoice]?.document {
@@ -121,32 +122,49 @@ extension Mapping {
     /// themselves.
     private func isReportedByCharge(_ payment: Payment) -> Bool { !refundsSpeak && payment.charge != nil }
 
+    /// The status of the object before an update: nil if the event does not say what changed, and nil in that if the status did not.
+    func statusBefore() throws(JSONError) -> String?? {
+        try notification?.before().map { (old) throws(JSONError) in try old.optionalString("status") }
+    }
+
     func refund(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
         switch refund.status {
         case "failed", "canceled": return try refundFailed(refund, payment)
         default: break
         }
-        guard !isReportedByCharge(payment) else { return .none(.reportedElsewhere) }
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let before = try notification?.before()
-        let oldStatus = try before?.optionalString("status")
+        let facts = facts(refund, paidBy)
+        guard !isReportedByCharge(payment) else {
+            return .none(.reportedElsewhere, lineage: paidBy.lineage, facts: facts)
+        }
+        // Bank references and metadata come in later; only reaching this status is news.
+        guard refund.status == "succeeded", try statusBefore() != .some(nil) else {
+            return .none(.unchanged, lineage: paidBy.lineage, facts: facts)
+        }
+        return .events([
+            refunded(
+                MoneyBack(
+                    refund: refund.id,
+                    amount: Money(minorUnits: refund.amount, refund.currency),
+                    reason: refund.reason,
+                    at: refund.created ?? created
+                ),
+                paidBy
+            )
+        ])
+    }
+
+    /// The facts that each notification of a refund states, whatever has changed in it: the one of its status may be lost.
+    private func facts(_ refund: RefundObject, _ paidBy: PaidBy) -> [Fact] {
         switch refund.status {
         case "succeeded":
-            // Bank references and metadata come in later; only reaching this status is news.
-            guard before == nil || oldStatus != nil else { return .none(.unchanged, lineage: paidBy.lineage) }
-            return .events([
-                refunded(
-                    MoneyBack(
-                        refund: refund.id,
-                        amount: Money(minorUnits: refund.amount, refund.currency),
-                        reason: refund.reason,
-                        at: refund.created ?? created
-                    ),
-                    paidBy
-                )
-            ])
+            let amount = Money(minorUnits: refund.amount, refund.currency)
+            let time = refund.created ?? created
+            return [.refund(refundState(.amount(amount), of: refund.id, at: time, paidBy))] + paidBy.names
+        case "failed", "canceled":
+            return [reversal(refund, paidBy)] + paidBy.names
         default:
-            return .none(.unchanged, lineage: paidBy.lineage)
+            return paidBy.names
         }
     }
 
@@ -154,7 +172,7 @@ extension Mapping {
     /// its own event when it succeeds. If the event does not show the status before, the state knows it.
     func refundFailed(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
         guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let before = try notification?.before().map { (old) throws(JSONError) in try old.optionalString("status") }
+        let before = try statusBefore()
         let wasReported: Bool
         switch (notification?.canonicalType, before) {
         case ("refund.created"?, _):
@@ -165,20 +183,19 @@ extension Mapping {
             wasReported = true
         case (_, .some(nil)):
             // Something else has changed.
-            return .none(.unchanged, lineage: paidBy.lineage)
+            wasReported = false
         }
         guard wasReported else {
             // A charge counts a refund as soon as it is made, and may have said that nothing is left of it.
-            return .none(.unchanged, lineage: paidBy.lineage, facts: [reversal(refund, paidBy)] + paidBy.names)
+            return .none(.unchanged, lineage: paidBy.lineage, facts: facts(refund, paidBy))
         }
         return .events([reversed(refund, paidBy)])
     }
 
     func chargeRefundUpdated(_ refund: RefundObject, _ payment: Payment) throws(JSONError) -> Outcome {
-        guard isReportedByCharge(payment), refund.status == "failed" || refund.status == "canceled" else {
-            return .none(.reportedElsewhere)
-        }
-        return try refundFailed(refund, payment)
+        guard !isReportedByCharge(payment) else { return try self.refund(refund, payment) }
+        guard let paidBy = paidBy(payment) else { return .none(.reportedElsewhere) }
+        return .none(.reportedElsewhere, lineage: paidBy.lineage, facts: facts(refund, paidBy))
     }
 
     /// A charge that another event reports. It has all names of its payment.
@@ -269,7 +286,7 @@ extension Mapping {
     /// A refund ends no subscription of Stripe's: a merchant who wants that cancels it as well. For a sale, the state
     /// works out when all of its money was refunded. Money that a bank takes back ends access, and is no part of the
     /// sum that a charge states as refunded.
-    private func refundState(
+    func refundState(
         _ scope: LifecycleEvent.Refund.Scope?,
         of refund: String?,
         at time: Milliseconds,
@@ -288,11 +305,6 @@ extension Mapping {
         )
     }
 
-    /// True if a dispute that was won may have been lost before. If the event does not say, the state knows.
-    private func mayHaveBeenLost(_ before: String?) -> Bool {
-        before.map { $0 == "lost" || $0.hasPrefix("appeal_") } ?? true
-    }
-
     private func reversal(_ refund: RefundObject, _ paidBy: PaidBy) -> Fact {
         let amount = Money(minorUnits: refund.amount, refund.currency)
         return .refund(refundState(nil, of: refund.id, at: created, paidBy, undone: amount))
@@ -308,74 +320,12 @@ extension Mapping {
         )
     }
 
-    private func subject(_ paidBy: PaidBy) -> EventSubject {
+    func subject(_ paidBy: PaidBy) -> EventSubject {
         EventSubject(
             lineage: paidBy.lineage,
             transaction: paidBy.transaction,
             account: account(customer: paidBy.customer, metadata: nil),
             country: paidBy.country
         )
-    }
-
-    func dispute(_ dispute: DisputeObject, _ payment: Payment) throws(JSONError) -> Outcome {
-        guard let paidBy = paidBy(payment) else { return .none(.unchanged) }
-        let amount = dispute.amount.flatMap { amount in
-            dispute.currency.map { Money(minorUnits: amount, $0) }
-        }
-        let before = try notification?.before().map { (old) throws(JSONError) in try old.optionalString("status") }
-        let isInquiry = dispute.status.hasPrefix("warning_")
-        let closing: LifecycleEvent.Chargeback.Stage? =
-            switch dispute.status {
-            case "lost": .lost
-            case "won", "warning_closed": .won
-            case "prevented": .prevented
-            case "charge_refunded": .refunded
-            default: nil
-            }
-        let stage: LifecycleEvent.Chargeback.Stage
-        switch (notification?.canonicalType, dispute.status) {
-        case ("charge.dispute.closed"?, _):
-            stage = closing ?? .unknown
-        case ("charge.dispute.created"?, "prevented"):
-            stage = .prevented
-        case ("charge.dispute.created"?, _):
-            stage = isInquiry ? .warning : .opened
-        default:
-            // A decision, such as one on appeal; or an inquiry that grew into a dispute. All other updates are evidence and deadlines.
-            let changed = before ?? nil
-            if let closing, notification?.previous == nil || changed != nil {
-                stage = closing
-            } else if let changed, changed.hasPrefix("warning_"), !isInquiry, closing == nil {
-                stage = .opened
-            } else {
-                return .none(.unchanged, lineage: paidBy.lineage)
-            }
-        }
-        var subject = subject(paidBy)
-        if dispute.status == "won", stage == .won, mayHaveBeenLost(before ?? nil) {
-            // Won on appeal: the bank returned the money. For a dispute that was not lost, this undoes nothing.
-            subject.facts = [.refund(refundState(nil, of: dispute.id, at: created, paidBy, endsAccess: true))]
-        }
-        if stage == .lost {
-            // The bank took the money back, so the purchase is not paid.
-            let scope = amount.map { LifecycleEvent.Refund.Scope.amount($0) } ?? .full
-            subject.facts = [.refund(refundState(scope, of: dispute.id, at: created, paidBy, endsAccess: true))]
-        }
-        subject.facts += paidBy.names
-        return .events([
-            Draft(
-                .chargeback(anyLineage, dispute: dispute.id, stage: stage),
-                .chargeback(
-                    LifecycleEvent.Chargeback(
-                        stage: stage,
-                        transaction: paidBy.transaction,
-                        amount: amount,
-                        reason: dispute.reason,
-                        dispute: dispute.id
-                    )
-                ),
-                about: subject
-            )
-        ])
     }
 }

@@ -11,7 +11,7 @@ extension Mapping {
         case schedule, scheduleEnded
         case refund, refundFailed, chargeRefundUpdated, chargeRefunded
         case chargeNames
-        case dispute
+        case dispute, disputeFunds
         case checkout, checkoutFailed
         case entitlements
         case customerDeleted
@@ -29,7 +29,10 @@ extension Mapping {
             // Thin events are younger than the events of refunds.
             if self == .chargeRefundUpdated, notification.isThin { self = .reportedElsewhere }
             // They are not worth a question either: a host that can ask finds the invoice of a payment by the payment.
-            if self == .invoicePayment || self == .chargeNames, notification.isThin { self = .reportedElsewhere }
+            switch self {
+            case .invoicePayment, .chargeNames, .disputeFunds: if notification.isThin { self = .reportedElsewhere }
+            default: break
+            }
         }
 
         init(type: String) {
@@ -107,10 +110,11 @@ extension Mapping {
 
             // The charge of a payment that another notification reports, with the names of both.
             case "charge.succeeded": self = .chargeNames
+            // The dispute itself, when money of it moves; its stage is another notification's.
+            case "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated": self = .disputeFunds
             // Companions of the above: another notification carries the fact.
-            case "payment_intent.succeeded",
-                "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "credit_note.created",
-                "credit_note.updated", "credit_note.voided", "subscription_schedule.completed",
+            case "payment_intent.succeeded", "credit_note.created", "credit_note.updated", "credit_note.voided",
+                "subscription_schedule.completed",
                 "subscription_schedule.aborted", "subscription_schedule.expiring":
                 self = .reportedElsewhere
             // Says nothing that a backend could act on.

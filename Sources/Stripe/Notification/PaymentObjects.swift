@@ -97,6 +97,9 @@ struct DisputeObject: WireObject, Sendable {
         currency = try reader.optionalString("currency")
         amount = try reader.optionalInt64("amount")
     }
+
+    /// The disputed amount, if it is stated.
+    var money: Money? { amount.flatMap { amount in currency.map { Money(minorUnits: amount, $0) } } }
 }
 
 /// A `checkout.session`.
