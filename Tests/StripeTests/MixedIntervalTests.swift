@@ -23,10 +23,17 @@ struct MixedIntervalTests {
         ]
     }
 
-    private static func subscription(_ status: String, _ items: [JSONText], invoice: String) -> JSONText {
+    private static func subscription(
+        _ status: String,
+        _ items: [JSONText],
+        invoice: String,
+        cancelAt end: Int64? = nil,
+        atPeriodEnd: Bool = false
+    ) -> JSONText {
         [
             "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": .string(status),
-            "start_date": .integer(created), "cancel_at_period_end": false, "cancel_at": nil,
+            "start_date": .integer(created), "cancel_at_period_end": .bool(atPeriodEnd),
+            "cancel_at": end.map { .integer($0) } ?? nil, "canceled_at": .integer(created + 33 * day),
             "latest_invoice": .string(invoice), "metadata": [:],
             "items": ["object": "list", "data": .array(items), "has_more": false],
         ]
@@ -107,6 +114,47 @@ struct MixedIntervalTests {
         )
         #expect(!host.isGranted(41))
         #expect(!host.isGranted(300))
+    }
+
+    /// Stripe ends all items at the end of the shortest period (`min_period_end`,
+    /// https://docs.stripe.com/changelog/basil/2025-07-30/cancel-at-enums).
+    @Test(
+        "an end within the year ends its access then, even if its deletion is lost",
+        arguments: [(60, true), (60, false), (nil, true), (45, false)] as [(Int64?, Bool)]
+    )
+    func canceled(end: Int64?, atPeriodEnd: Bool) throws {
+        var host = try rolled()
+        let items = [Self.year, Self.months[1]]
+        let plain: JSONText = ["cancel_at": nil, "cancel_at_period_end": false, "canceled_at": nil]
+        let canceled = Self.subscription(
+            "active",
+            items,
+            invoice: "in_2",
+            cancelAt: end.map { created + $0 * day },
+            atPeriodEnd: atPeriodEnd
+        )
+        let event = simulator().event(
+            "customer.subscription.updated",
+            id: "evt_canceled",
+            created: created + 33 * day,
+            object: canceled,
+            previous: plain
+        )
+        let events = try adapter().take(event.bytes, at: created + 33 * day).events
+        for event in events { _ = host.state.apply(event) }
+        let last = end ?? 60
+        let until = date(created + last * day)
+        #expect(events.map(\.event) == [.autoRenewDisabled(.init(reason: .customer, accessUntil: until))])
+        #expect([last - 1, last, 100, 300].map(host.isGranted) == [true, false, false, false])
+        #expect(host.state.snapshot(at: date(created + 40 * day)).willRenew == false)
+        #expect(host.state.openQuestions == [] && host.state.contradictions == [])
+        _ = try host.take(
+            "customer.subscription.updated",
+            Self.subscription("active", items, invoice: "in_2"),
+            previous: ["cancel_at": .integer(created + last * day), "cancel_at_period_end": .bool(atPeriodEnd)],
+            at: created + 34 * day
+        )
+        #expect([59, 100, 300].map(host.isGranted) == [true, true, true])
     }
 
     /// A price by the month and one by the year.

@@ -202,11 +202,12 @@ extension Mapping {
             for span in subscription.spans { facts += span.periods(phase, isBeside: subscription.isBeside(span)) }
         }
         func appendEnds(
-            at time: Milliseconds?,
             _ reason: LifecycleEvent.Expired.Reason,
-            unlessPaid charge: TransactionID? = nil
+            unlessPaid charge: TransactionID? = nil,
+            at time: (SubscriptionObject.Span) -> Milliseconds?
         ) {
             for span in subscription.spans {
+                guard let time = time(span) else { continue }
                 let items = span.items.primary.map { [$0] + span.others } ?? []
                 let names = subscription.isBeside(span) ? items.map(\.price.productID) : [nil]
                 for name in names {
@@ -215,7 +216,7 @@ extension Mapping {
                             Fact.PeriodEnd(
                                 start: span.start.date,
                                 transaction: nil,
-                                at: (time ?? unpaidSince(span)).date,
+                                at: time.date,
                                 reason: reason,
                                 outstandingCharge: charge,
                                 item: name
@@ -238,9 +239,9 @@ extension Mapping {
             let isPaused = pause != nil && policy.collectionPause == .pauses
             // The object does not show at which time within the period a test clock stood.
             if isPaused {
-                appendEnds(at: subscription.hasTestClock ? nil : created, .paused)
-            } else if let end = subscription.endWithinPeriod {
-                appendEnds(at: end, subscription.expiryReason)
+                appendEnds(.paused) { subscription.hasTestClock ? unpaidSince($0) : created }
+            } else {
+                appendEnds(subscription.expiryReason) { subscription.end(within: $0) }
             }
             facts.append(.billing(Fact.Billing(.settled)))
             if isPaused {
@@ -256,20 +257,20 @@ extension Mapping {
                 facts.append(.billing(Fact.Billing(.grace, graceUntil: subscription.latest?.end.date)))
             case .grace(let duration):
                 let until = graceEnd(of: subscription.latest, duration)
-                appendEnds(at: until, .billing, unlessPaid: subscription.latestInvoice)
+                appendEnds(.billing, unlessPaid: subscription.latestInvoice) { until ?? unpaidSince($0) }
                 facts.append(.billing(Fact.Billing(.grace, graceUntil: until?.date)))
             case .suspends:
-                appendEnds(at: nil, .billing, unlessPaid: subscription.latestInvoice)
+                appendEnds(.billing, unlessPaid: subscription.latestInvoice, at: unpaidSince)
                 facts.append(.billing(Fact.Billing(.suspended)))
             }
         case .unpaid:
-            appendEnds(at: nil, .billing, unlessPaid: subscription.latestInvoice)
+            appendEnds(.billing, unlessPaid: subscription.latestInvoice, at: unpaidSince)
             facts.append(.billing(Fact.Billing(.suspended)))
         case .paused:
-            appendEnds(at: pauseTime(subscription), .paused)
+            appendEnds(.paused) { _ in pauseTime(subscription) }
             facts.append(.pause(Fact.PauseState(.paused)))
         case .canceled:
-            appendEnds(at: subscription.endedAt ?? created, subscription.expiryReason)
+            appendEnds(subscription.expiryReason) { _ in subscription.endedAt ?? created }
         default:
             break
         }

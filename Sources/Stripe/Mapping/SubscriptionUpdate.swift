@@ -70,7 +70,7 @@ struct SubscriptionBefore {
         let date = fields.has(.cancelAt) ? try fields.time(.cancelAt) : now.cancelAt
         endChanged = fields.has(.cancelAtPeriodEnd) || fields.has(.cancelAt)
         wasEnding = flag || date != nil
-        endsAt = date ?? (flag ? end ?? now.periodEnd : nil)
+        endsAt = date ?? (flag ? end ?? now.firstEnd : nil)
         canceledAt = try fields.time(.canceledAt)
         trialEnd = fields.has(.trialEnd) ? .from(try fields.time(.trialEnd)) : .none
         hadCollectionPause = fields.has(.pauseCollection) ? fields.optionalValue(.pauseCollection) != nil : nil

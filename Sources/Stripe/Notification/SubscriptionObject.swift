@@ -306,18 +306,6 @@ extension SubscriptionObject {
         spans.count > 1 && current.map { $0.start != span.start || $0.end != span.end } ?? false
     }
 
-    /// The planned end of the subscription, from any of its members: flexible billing sets only `cancel_at` where
-    /// classic billing sets `cancel_at_period_end`.
-    var endsAt: Milliseconds? { cancelAt ?? (cancelAtPeriodEnd ? periodEnd : nil) }
-    var isEnding: Bool { cancelAt != nil || cancelAtPeriodEnd }
-
-    /// The date on which it ends by itself, if the period that is paid for lasts longer
-    /// (https://docs.stripe.com/api/subscriptions/object#subscription_object-cancel_at).
-    var endWithinPeriod: Milliseconds? {
-        guard let cancelAt, let latest, latest.start < cancelAt, cancelAt < latest.end else { return nil }
-        return cancelAt
-    }
-
     var product: ProductID? { current?.product ?? items.primary?.price.productID }
 
     /// True if the latest period, or a part of it, was billed before it began. The invoice that is made at its
