@@ -157,6 +157,23 @@ struct MixedIntervalTests {
         #expect([59, 100, 300].map(host.isGranted) == [true, true, true])
     }
 
+    @Test("an end beyond the plan's month is no end of it, even if an add-on's year lasts longer")
+    func yearlyAddOn() throws {
+        let items = [
+            Self.item("si_m", "plan", from: created, to: created + 30 * day),
+            Self.item("si_y", "year", from: created, to: created + 365 * day),
+        ]
+        var host = Host(adapter: try policed { $0.addOnProducts = ["year"] })
+        _ = try host.take(
+            "customer.subscription.created",
+            Self.subscription("active", items, invoice: "in_1", cancelAt: created + 90 * day),
+            at: created
+        )
+        let snapshot = host.state.snapshot(at: date(created + 10 * day))
+        #expect(snapshot.product == "plan" && snapshot.willRenew == true)
+        #expect([89, 91].map(host.isGranted) == [true, false])
+    }
+
     /// A price by the month and one by the year.
     private static func priced(_ product: String, _ amount: Int64, per interval: String, from start: Int64) -> JSONText
     {

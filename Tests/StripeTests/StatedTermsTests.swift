@@ -180,14 +180,14 @@ struct StatedTermsTests {
     )
     func released(behavior: String, isKept: Bool) throws {
         let phase: JSONText = [
-            "start_date": .integer(created), "end_date": .integer(created + 90 * day),
+            "start_date": .integer(created), "end_date": .integer(created + 30 * day),
             "items": [["price": ["id": "price_basic_month", "product": "prod_basic"], "quantity": 1]],
         ]
         func schedule(_ type: String, _ status: String, at time: Int64) -> RareFlowTests.Taken {
             let schedule: JSONText = [
                 "id": "sub_sched_1", "object": "subscription_schedule", "customer": "cus_1",
                 "end_behavior": .string(behavior),
-                "pause_schedules": [["pause": ["pause_at": .integer(created + 60 * day)]]], "phases": [phase],
+                "pause_schedules": [["pause": ["pause_at": .integer(created + 20 * day)]]], "phases": [phase],
                 "released_subscription": status == "released" ? "sub_1" : nil, "status": .string(status),
                 "subscription": status == "released" ? nil : "sub_1",
             ]
@@ -197,7 +197,7 @@ struct StatedTermsTests {
         let free = RareFlowTests.active(.basic)
         var (arranged, released) = (free, free)
         arranged.schedule = "sub_sched_1"
-        if ends { arranged.cancelAt = created + 90 * day }
+        if ends { arranged.cancelAt = created + 30 * day }
         if isKept { released.cancelAt = arranged.cancelAt }
         let deliveries = [
             RareFlowTests.began(free, .endive), schedule("created", "active", at: created + 60),

@@ -167,13 +167,25 @@ extension Fact {
     public struct RenewalIntent: Hashable, Sendable, Codable {
         /// The plan for the end of the period.
         public var terms: RenewalTerms
-        /// Why it will not renew, if it will not and the reason is stated.
+        /// Why it will not renew, now or later, if it will not and the reason is stated.
         public var reason: LifecycleEvent.AutoRenewDisabled.Reason?
+        /// The end that is arranged, if that need not be the end of the current period. Until then it renews.
+        @OptionalEventTime public var endsAt: Date?
 
         /// Makes the fact.
-        public init(_ terms: RenewalTerms, reason: LifecycleEvent.AutoRenewDisabled.Reason? = nil) {
+        public init(
+            _ terms: RenewalTerms,
+            reason: LifecycleEvent.AutoRenewDisabled.Reason? = nil,
+            endsAt: Date? = nil
+        ) {
             self.terms = terms
             self.reason = reason
+            self.endsAt = endsAt
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case terms, reason
+            case endsAt = "ends_at"
         }
     }
 

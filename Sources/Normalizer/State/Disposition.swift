@@ -136,6 +136,12 @@ extension Fact.Billing {
 }
 
 extension Fact.RenewalIntent {
-    /// True if the customer lets it renew. The bills that are left of a commitment come all the same.
-    var isOn: Bool { terms.willRenew && reason != .commitment }
+    /// True if no end is arranged. The bills until a later end, such as those that are left of a commitment, come all the same.
+    var isOn: Bool { terms.willRenew && reason == nil }
+
+    /// True if it renews after a period.
+    func willRenew(after period: PeriodTimeline.Period?) -> Bool {
+        guard let period, let endsAt = endsAt?.millisecondsSince1970 else { return terms.willRenew }
+        return endsAt > period.end
+    }
 }

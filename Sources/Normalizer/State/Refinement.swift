@@ -191,7 +191,7 @@ struct Refinement {
     private func isBroken(_ before: PeriodTimeline.Period, until start: Int64) -> Bool {
         guard before.accessEnd < start else { return false }
         // A cancellation after the start ended a later period, of which nothing may be known yet.
-        if let intent = prior.intent, intent.value.terms.willRenew == false, intent.by.milliseconds < start {
+        if let intent = prior.intent, !intent.value.willRenew(after: before), intent.by.milliseconds < start {
             return true
         }
         guard let cut = before.cut else { return false }

@@ -395,8 +395,8 @@ extension Fact.Interruption: Assertable {
 }
 
 extension Fact.RenewalIntent: Assertable {
-    package var precedence: Int { terms.willRenew ? 1 : 6 }
-    package func means(_ other: Self) -> Bool { terms.willRenew == other.terms.willRenew }
+    package var precedence: Int { isOn ? 1 : 6 }
+    package func means(_ other: Self) -> Bool { isOn == other.isOn }
 }
 
 extension Fact.NextProduct: Assertable {

@@ -79,7 +79,8 @@ extension SubscriptionState {
         let item = timeline.granting(at: moment) == nil ? timeline.items.last { $0.gave(at: moment) } : nil
         let product = item?.entry.fact.product ?? current?.product(at: moment) ?? access.product
         let pending = pendingProduct(at: moment, timeline)?.product
-        let intent = renewalIntent(timeline)
+        let intent = renewalIntent(timeline)?.value
+        let willRenew = intent?.willRenew(after: timeline.periods.last { !$0.isForestalled })
         let pause = pause(timeline)
         return SubscriptionSnapshot(
             status: status(access, at: moment, timeline),
@@ -89,8 +90,8 @@ extension SubscriptionState {
             period: current?.fact.period,
             commitment: current?.fact.commitment,
             nextPeriod: timeline.periods.first { $0.start > moment && $0.accessEnd > $0.start }?.fact.period,
-            willRenew: intent?.value.terms.willRenew ?? impliedWillRenew(timeline),
-            willNotRenewBecause: intent.flatMap { $0.value.terms.willRenew ? nil : $0.value.reason },
+            willRenew: willRenew ?? impliedWillRenew(timeline),
+            willNotRenewBecause: willRenew == false ? intent?.reason : nil,
             pendingProduct: pending == product ? nil : pending,
             resumesAt: pause.flatMap { $0.value.status == .none ? nil : $0.value.resumesAt },
             priceChange: priceChange(timeline)?.value.change,

@@ -127,7 +127,7 @@ extension SubscriptionState {
             return Stop(reason: .billing, by: charge.by, triedUntil: triedUntil)
         }
         if let pause = pause(timeline), pause.value.status == .paused { return Stop(reason: .paused, by: pause.by) }
-        if let intent = renewalIntent(timeline), !intent.value.terms.willRenew {
+        if let intent = renewalIntent(timeline), !intent.value.willRenew(after: period) {
             return Stop(reason: .init(intent.value.reason), by: intent.by)
         }
         return Stop(reason: .renewalDue)

@@ -211,7 +211,8 @@ private struct Amounts {
     mutating func add(_ intent: Assertion<Fact.RenewalIntent>, _ period: Fact.Period?, of lineage: SubscriptionID) {
         let event: LifecycleEvent =
             intent.value.isOn
-            ? .autoRenewEnabled : .autoRenewDisabled(.init(reason: intent.value.reason ?? .unknown))
+            ? .autoRenewEnabled
+            : .autoRenewDisabled(.init(reason: intent.value.reason ?? .unknown, accessUntil: intent.value.endsAt))
         add(event, [.renewalIntent(intent.value)], of: lineage, by: intent.by, about: period)
     }
 

@@ -129,7 +129,8 @@ extension Mapping {
         case (_, "cancel"?):
             let terms = RenewalTerms(willRenew: false)
             subject.renewal = terms
-            subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: .developer)))
+            // The last phase may be many periods long.
+            subject.facts.append(.renewalIntent(Fact.RenewalIntent(terms, reason: .developer, endsAt: end.date)))
             return Draft(
                 identity(lineage, "auto_renew", "off", schedule.id, end.wholeSeconds),
                 .autoRenewDisabled(LifecycleEvent.AutoRenewDisabled(reason: .developer, accessUntil: end.date)),

@@ -102,10 +102,11 @@ extension SubscriptionObject {
     var endOfFirstTrial: Milliseconds? { isTrialOfStart ? trialEnd : nil }
 
     /// The terms of the next renewal. Stripe continues to bill an unpaid subscription, and it comes back once it is
-    /// paid.
+    /// paid. It also renews one whose end is arranged for later than the current period, or whose invoices it does not collect
+    /// (https://docs.stripe.com/billing/subscriptions/pause-payment).
     var terms: RenewalTerms {
         let willRenew =
-            !isEnding && collectionPause == nil && endedAt == nil
+            !endsWithPeriod && endedAt == nil
             && (status == .trialing || status == .active || status == .pastDue || status == .unpaid)
         return RenewalTerms(willRenew: willRenew, renewsAt: willRenew ? periodEnd?.date : nil)
     }
@@ -188,10 +189,14 @@ extension Mapping {
             facts.append(.nextProduct(Fact.NextProduct(next.price.productID)))
         }
         let terms = subscription.terms
-        let isStated = subscription.isEnding || subscription.cancellationReason != nil
+        let isStated = subscription.isEnding || !terms.willRenew && subscription.cancellationReason != nil
         facts.append(
             .renewalIntent(
-                Fact.RenewalIntent(terms, reason: terms.willRenew || !isStated ? nil : subscription.endReason)
+                Fact.RenewalIntent(
+                    terms,
+                    reason: isStated ? subscription.endReason : nil,
+                    endsAt: terms.willRenew ? subscription.endsAt?.date : nil
+                )
             )
         )
         return facts

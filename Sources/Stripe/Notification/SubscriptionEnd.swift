@@ -9,6 +9,12 @@ extension SubscriptionObject {
     /// (https://docs.stripe.com/changelog/basil/2025-07-30/cancel-at-enums).
     var firstEnd: Milliseconds? { spans.map(\.end).min() ?? ownEnd }
 
+    /// True if it is to end with the current period, or within it.
+    var endsWithPeriod: Bool {
+        guard let endsAt, let end = current?.end ?? ownEnd else { return isEnding }
+        return endsAt <= end
+    }
+
     /// The date on which it ends by itself, if a period that is paid for lasts longer
     /// (https://docs.stripe.com/api/subscriptions/object#subscription_object-cancel_at).
     func end(within span: Span) -> Milliseconds? {
