@@ -48,7 +48,7 @@ public struct StripeNotification: Sendable {
     /// The API version that the snapshot was rendered in.
     public var apiVersion: String? { event.apiVersion }
     /// The connected account that it is about; nil for the account of the endpoint itself.
-    public var account: String? { event.account }
+    public var account: String? { event.account ?? listedFor }
     /// The context to repeat when asking again.
     public var context: String? { event.context }
     /// True if it names its object without its content.
@@ -63,6 +63,8 @@ public struct StripeNotification: Sendable {
     var object: JSONValue? { event.object }
     var previous: JSONValue? { event.previous }
     private let event: Event
+    /// The connected account whose history lists it, which the event itself need not name.
+    var listedFor: String?
     /// The fetched objects.
     var answers: Answers = [:]
 
@@ -184,7 +186,10 @@ extension StripeNotification.Answer: Codable {
 }
 
 extension StripeNotification: Codable {
-    private enum CodingKeys: String, CodingKey { case body, answers }
+    private enum CodingKeys: String, CodingKey {
+        case body, answers
+        case listedFor = "listed_for"
+    }
 
     /// Reads body and answers, and from them all the rest.
     public init(from decoder: any Decoder) throws {
@@ -192,6 +197,7 @@ extension StripeNotification: Codable {
         let body = try container.decode(String.self, forKey: .body)
         self = try decoder.reread { try Self(reading: Base64.decode(Array(body.utf8).span)) }
         answers = try container.decodeIfPresent([String: Answer].self, forKey: .answers) ?? [:]
+        listedFor = try container.decodeIfPresent(String.self, forKey: .listedFor)
     }
 
     /// Writes body and answers in base64.
@@ -199,6 +205,7 @@ extension StripeNotification: Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(String(decoding: Base64.encode(body.span), as: UTF8.self), forKey: .body)
         if !answers.isEmpty { try container.encode(answers, forKey: .answers) }
+        try container.encodeIfPresent(listedFor, forKey: .listedFor)
     }
 }
 

@@ -111,7 +111,8 @@ public struct StripeEventHistory: DeliveryHistory {
 
     private func outcome(of event: [UInt8], at time: Date) async -> Result<Normalization, DeliveryError>? {
         do throws(DeliveryError) {
-            let notification = try StripeNotification(proven: event)
+            var notification = try StripeNotification(proven: event)
+            notification.listedFor = account
             switch Mapping.Row(notification) {
             case .unknown, .unchanged, .test: return nil
             default: break
