@@ -59,7 +59,8 @@ struct JournalOutbox: AsyncParsableCommand {
 struct JournalDue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "due",
-        abstract: "Prints duties: look-ups, purchases to acknowledge, questions to answer."
+        abstract: "Prints your duties: purchases to acknowledge, questions about refunds, what you have scheduled.",
+        discussion: "The open questions to providers are none of them: lifecycle reconcile asks those."
     )
 
     @OptionGroup var options: DatabaseOptions
