@@ -149,7 +149,8 @@ struct RandomStory {
                         price: Price(Money(ExactDecimal(Int64(pick(3))), "USD"), .charged),
                         at: time(),
                         changeStart: one(nil, time()),
-                        items: one(nil, [.init(product: "a"), .init(product: "b")])
+                        items: one(nil, [.init(product: "a"), .init(product: "b")]),
+                        setOff: one(nil, [], [.init(product: "a")])
                     )
                 )
             )

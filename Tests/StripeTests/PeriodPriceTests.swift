@@ -170,6 +170,64 @@ struct PeriodPriceTests {
         #expect(try Self.credits(life, on: 16) == [["basic": 200, "pro": 125]])
     }
 
+    /// The second of two months begins in the middle of the first, with lines that set off what is given.
+    private static func newAnchor(
+        to new: StripePrice,
+        settingOff amount: Int64?,
+        changed change: (inout StripeInvoice) -> Void = { _ in }
+    ) -> [Taken] {
+        let (old, month) = (ItemTests.subscription([basic]), Line(new, from: middle, to: middle + 30 * day))
+        let back = amount.map { Line(basic, amount: -$0, from: middle, to: next, isProration: true) }
+        return [
+            RareFlowTests.began(old, .endive),
+            paid(
+                "in_1",
+                reason: "subscription_create",
+                [Line(basic, from: created, to: next)],
+                at: created,
+                in: .endive
+            ),
+            RareFlowTests.updated(ItemTests.subscription([new], from: middle), from: old, at: middle, .endive),
+            paid(
+                "in_2",
+                reason: "subscription_update",
+                [back, month].compactMap(\.self),
+                at: middle,
+                in: .endive,
+                changed: change
+            ),
+        ]
+    }
+
+    /// Stripe: `proration_behavior: none` disables prorations (https://docs.stripe.com/api/subscriptions/update).
+    @Test("a new anchor sets off what its invoice gives back, and nothing without a line that does")
+    func newAnchor() throws {
+        #expect(try Self.credits(Self.newAnchor(to: Self.basic, settingOff: nil), on: 16) == [["basic": 400]])
+        #expect(
+            try Self.credits(Self.newAnchor(to: Self.pro, settingOff: nil), on: 16) == [["basic": 200, "pro": 500]]
+        )
+        #expect(try Self.credits(Self.newAnchor(to: Self.basic, settingOff: 500), on: 16) == [["basic": 300]])
+        #expect(
+            try Self.credits(Self.newAnchor(to: Self.pro, settingOff: 500), on: 16) == [["basic": 200, "pro": 375]]
+        )
+        // 2.00 are given back, and not the half of 10.00.
+        #expect(
+            try Self.credits(Self.newAnchor(to: Self.pro, settingOff: 200), on: 16) == [["basic": 200, "pro": 450]]
+        )
+        // The customer's balance pays.
+        let owed = Self.newAnchor(to: Self.pro, settingOff: nil) { $0.amountPaid = 0 }
+        #expect(try Self.credits(owed, on: 16) == [["basic": 200, "pro": 500]])
+    }
+
+    @Test("of a discount that no line shows, the lines say nothing but whether something was given back")
+    func discountOfNewAnchor() throws {
+        let whole = Self.newAnchor(to: Self.pro, settingOff: nil) { $0.discount = 400 }
+        #expect(try Self.credits(whole, on: 16) == [["basic": 200, "pro": 500]])
+        // 11.00 are paid, and half of basic's 10.00 is set off.
+        let rest = Self.newAnchor(to: Self.pro, settingOff: 500) { $0.discount = 400 }
+        #expect(try Self.credits(rest, on: 16) == [["basic": 200, "pro": 343]])
+    }
+
     @Test("a discount that no line shows leaves the amount that was paid as the price")
     func discountOfInvoice() throws {
         let lines = [Line(Self.basic, from: created, to: Self.next)]

@@ -410,6 +410,9 @@ extension Fact {
         /// The part of each product, before anything is set off, if it paid for several, or for more than a product, and the store
         /// states their parts. A relay's charge that may be for a change within its period names the product without a part.
         public var items: Optional<[PurchasedItem]>  // In full: as in `NormalizedEvent`.
+        /// The unused part of each product before a change that was set off in this payment; empty if nothing was. Nil if the store
+        /// does not say.
+        public var setOff: Optional<[PurchasedItem]>
 
         /// Makes the fact.
         public init(
@@ -418,7 +421,8 @@ extension Fact {
             at: Date,
             periodStart: Date? = nil,
             changeStart: Date? = nil,
-            items: [PurchasedItem]? = nil
+            items: [PurchasedItem]? = nil,
+            setOff: [PurchasedItem]? = nil
         ) {
             self.transaction = transaction
             self.price = price
@@ -426,12 +430,14 @@ extension Fact {
             self.periodStart = periodStart
             self.changeStart = changeStart
             self.items = items
+            self.setOff = setOff
         }
 
         private enum CodingKeys: String, CodingKey {
             case transaction, price, at, items
             case periodStart = "period_start"
             case changeStart = "change_start"
+            case setOff = "set_off"
         }
     }
 

@@ -14,6 +14,8 @@ struct ChargeIndex {
         var isNet = false
         /// True if ``charge`` is a line of its own in the payment, from which nothing is set off.
         var isLine = false
+        /// The part of each product before that the payment set off; nil if it does not say.
+        var setOff: [PurchasedItem]?
         var isTrial = false
         /// The transaction of a charge for the rest of the period alone, from a change within it on; nil if the period's own counts.
         var change: TransactionID?
@@ -186,7 +188,8 @@ struct ChargeIndex {
             charge: own ?? (isShared ? nil : Self.money(charge)),
             total: Self.money(charge),
             isNet: rules.chargesNet && charge.by.authority == .store,
-            isLine: own != nil
+            isLine: own != nil,
+            setOff: charge.value.setOff
         )
     }
 

@@ -25,35 +25,42 @@ extension CreditPlan {
                 carryOn(old, unused)
                 return
             }
-            guard new.proration != .fullCharge else {
+            // An invoice without a line that gives anything back sets nothing off.
+            guard new.proration != .fullCharge, new.setOff?.isEmpty != true else {
                 worth = new.charge ?? listed
                 return
             }
-            let rest = new.isRest ? CreditPlan.rest(of: (new.periodStart, new.end), from: new.start) : .whole
             // A net charge is the rest after the whole unused part was set off, however much of it was refunded.
             func remainder(of money: Money) -> Money {
                 new.isNet && new.total != nil ? money : old.remainder(of: money, at: new.start)
             }
-            let left = old.worth.map(remainder)
+            // A line is the unused part by itself, and else that is a share of what the old product cost.
+            let line = new.setOff?.first { $0.product == old.product }?.price
+            var (left, whole, part) = (
+                line ?? old.worth.map(remainder), line ?? old.worth, line == nil ? unused : .whole
+            )
+            var shareOfOld = line == nil ? ExactFraction.whole : unused
             let isNet = new.isNet && !new.isLine
-            if isNet, let charge = new.charge, charge.amount.coefficient > 0,
-                let paid = left.inCurrency(of: charge)
-            {
-                setOff(paid, unused: unused, beforeNet: charge)
-                return
+            if isNet, let charge = new.charge, charge.amount.coefficient > 0, let paid = left.inCurrency(of: charge) {
+                setOff(paid, unused: part, beforeNet: charge)
+            } else if let charged = isNet ? listed : new.charge ?? listed {
+                // A net charge of nothing does not show the worth of the product.
+                var (price, isListed) = (charged, isNet || new.charge == nil)
+                let areFree = new.isNet && new.isFree && left?.amount.coefficient == 0 && old.phase != .trial
+                // A coupon may make both free: then the one invoice says as little as the other.
+                if areFree || left.inCurrency(of: charged) == nil, let listed, let oldListed = old.listed,
+                    oldListed.currency == listed.currency
+                {
+                    (left, whole, part, shareOfOld) = (remainder(of: oldListed), oldListed, unused, .whole)
+                    (price, isListed) = (listed, true)
+                }
+                let rest = isListed ? new.partOfPeriod : .whole
+                worth = Amount(price)?.times(rest).money
+                if let paid = left.inCurrency(of: price), let whole {
+                    setOff(paid, of: whole, unused: part, againstGross: price, rest: rest)
+                }
             }
-            // A net charge of nothing does not show the worth of the product.
-            guard let charged = isNet ? listed : new.charge ?? listed else { return }
-            var (paid, whole, price) = (left.inCurrency(of: charged), old.worth, charged)
-            // A coupon may make both free: then the one invoice says as little as the other.
-            if paid == nil || isNet && new.isFree && left?.amount.coefficient == 0 && old.phase != .trial, let listed,
-                let oldListed = old.allowance?.price, oldListed.currency == listed.currency
-            {
-                (paid, whole, price) = (old.isRest ? nil : remainder(of: oldListed), oldListed, listed)
-            }
-            worth = price
-            guard let paid, let whole else { return }
-            setOff(paid, of: whole, unused: unused, againstGross: price, rest: rest)
+            (setOff, returned) = (setOff.multiplied(by: shareOfOld), returned.multiplied(by: shareOfOld))
         }
 
         private mutating func carryOn(_ old: Tenure, _ unused: ExactFraction) {
@@ -83,10 +90,8 @@ extension CreditPlan {
             rest: ExactFraction
         ) {
             guard let new = Amount(price), let old = Amount(paid), let whole = Amount(whole), new.units > 0 else {
-                worth = price
                 return
             }
-            worth = new.times(rest).money
             // Both in parts of one unit, exactly where the numbers have room for it.
             let isInStep = rest.denominator == unused.denominator
             let unit =
@@ -160,6 +165,16 @@ extension CreditPlan.Tenure {
         case .fullCharge?, .proratedCharge?, .refund?: false
         case nil: rules.ordersSpanNames && charge?.amount.coefficient == 0
         }
+    }
+
+    /// The part of its period that it is there for, if it began within it.
+    fileprivate var partOfPeriod: ExactFraction {
+        isRest ? CreditPlan.rest(of: (periodStart, end), from: start) : .whole
+    }
+
+    /// The policy's price for the time that it is there for.
+    fileprivate var listed: Money? {
+        allowance?.price.flatMap(CreditPlan.Amount.init)?.times(partOfPeriod).money
     }
 
     /// True if its own payment is known, and was of nothing.

@@ -30,6 +30,8 @@ extension CreditPlan {
         var isNet = false
         /// True if ``charge`` is the product's own line of a payment, from which nothing is set off.
         var isLine = false
+        /// The part of each product before that its payment set off; nil if the store does not say.
+        var setOff: [PurchasedItem]?
         /// True if it is the rest of a period that began without it.
         var isRest = false
         /// True if it is of an item next to the main product.

@@ -159,6 +159,7 @@ extension CreditPlan.Tenure {
         // A product that joined later was not charged with the period.
         if !isRest || change != nil {
             (charge, total, isNet, isLine) = (payment.charge, payment.total, payment.isNet, payment.isLine)
+            setOff = payment.setOff
         }
         brokenAt = period.brokenAt
         proration = strand.proration

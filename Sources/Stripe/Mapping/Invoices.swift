@@ -45,7 +45,8 @@ extension Mapping {
                         at: (invoice.paidAt ?? created).date,
                         periodStart: invoice.paidStart?.date,
                         changeStart: change?.start.date,
-                        items: change?.items ?? invoice.chargedItems
+                        items: change?.items ?? invoice.chargedItems,
+                        setOff: invoice.setOff
                     )
                 )
             )

@@ -16,11 +16,28 @@ extension InvoiceObject {
     /// The start of the period that a change began, if the charge for it stands on the invoice as a proration. The time
     /// that is given back then ends at another moment than the time that is charged; a change within a period leaves its end.
     private var restart: Milliseconds? {
-        let givenBack = lines.filter { $0.isProration && ($0.amount ?? 0) <= 0 }
+        let givenBack = givenBack
         return lines.first { line in
             line.isProration && (line.amount ?? 0) > 0 && line.start != nil
                 && givenBack.contains { $0.start == line.start && $0.end != line.end }
         }?.start
+    }
+
+    private var givenBack: [Line] { lines.filter { $0.isProration && ($0.amount ?? 0) <= 0 } }
+
+    /// The unused part of each product that it gives back when a change begins a period or a part of one; empty if no line gives
+    /// anything back (`proration_behavior: none`, https://docs.stripe.com/api/subscriptions/update). Nil if its lines do not say: some
+    /// are not shown, some prorations are for another time, or the lines lack discounts.
+    var setOff: [PurchasedItem]? {
+        guard billingReason == "subscription_update", !hasMoreLines, let start = paidStart ?? chargedChange?.start,
+            lines.allSatisfy({ !$0.isProration || $0.start == start })
+        else { return nil }
+        let givenBack = givenBack
+        if givenBack.isEmpty { return [] }
+        guard isSumOfLines else { return nil }
+        return charges(for: givenBack, ofAtLeast: 1)?.map { item in
+            PurchasedItem(product: item.product, price: item.price.map { Money($0.amount.negated, $0.currency) })
+        }
     }
 
     /// True if it charges for the period in full, or with a discount.
@@ -38,10 +55,17 @@ extension InvoiceObject {
     /// The part of each product in the charge for a period: its lines less discounts, with the tax on top. Nil if one product is all that
     /// was charged. It is not if a fee, usage or the prorations of an earlier change come with it, or if a customer's balance pays.
     var chargedItems: [PurchasedItem]? {
-        guard paidStart != nil, let items = charges(for: linesOfPeriod(beginningBy: latestBeginning), ofAtLeast: 1),
+        guard paidStart != nil, let items = charges(for: linesOfPaidPeriod, ofAtLeast: 1),
             items.count > 1 || (items.first?.price != money(amountPaid) && isSumOfLines)
         else { return nil }
         return items
+    }
+
+    private var linesOfPaidPeriod: [Line] {
+        guard purpose == .settlement, !chargesForPeriod, let restart else {
+            return linesOfPeriod(beginningBy: latestBeginning)
+        }
+        return lines.filter { $0.isProration && $0.start == restart && ($0.amount ?? 0) > 0 }
     }
 
     /// True if its lines show all discounts and taxes: their charges add up to the total. Before 2020-08-27 a discount stood on the
