@@ -159,4 +159,61 @@ struct UnpaidChangeTests {
             ]
         #expect(try Self.credits(life, on: [14, 16]) == [[["basic": 200], ["basic": 200, "agency": 800]]])
     }
+
+    /// The charge of the second month fails. Ten days later a change is paid at once, and Stripe says `active`, as the latest invoice
+    /// is paid (https://docs.stripe.com/billing/subscriptions/overview).
+    ///
+    /// - Parameter settled: when the second month is paid for, in days; nil if it never is.
+    private static func open(to new: [StripePrice], settled: Int64? = nil) throws -> Set<[[ProductID: Int64]]> {
+        let (time, end) = (next + 10 * day, next + 30 * day)
+        func month(_ status: String, _ items: [StripePrice] = [basic], invoice: String = "in_2") -> StripeSubscription {
+            var month = ItemTests.subscription(items, from: next)
+            (month.status, month.latestInvoice) = (status, invoice)
+            return month
+        }
+        func charge(_ type: String, at time: Int64) -> Taken {
+            RareFlowTests.invoice("in_2", type, lines: [.init(basic, from: next, to: end)], at: time, in: .endive)
+        }
+        let (renewed, due) = (month("active"), month("past_due"))
+        let first =
+            life([basic], [basic], in: .endive).prefix(2) + [
+                RareFlowTests.updated(renewed, from: subscription([basic], invoice: "in_1"), at: next, .endive),
+                RareFlowTests.updated(due, from: renewed, at: next + 3600, .endive),
+            ]
+        let back = new.contains { $0.id == basic.id } ? [] : [(basic, Int64(-600))]
+        let lines = (back + [(agency, 3000)]).map {
+            StripeInvoice.Line($0, amount: $1, from: time, to: end, isProration: true)
+        }
+        let last = [
+            charge("payment_failed", at: next + 3600),
+            RareFlowTests.updated(month("active", new, invoice: "in_3"), from: due, at: time, .endive),
+            RareFlowTests.invoice("in_3", reason: "subscription_update", lines: lines, at: time, in: .endive),
+        ]
+        let paid = settled.map { charge("paid", at: next + $0 * day) }
+        var found: Set<[[ProductID: Int64]]> = []
+        try RareFlowTests.Host.inEachOrder(last + [paid].compactMap(\.self), after: Array(first), by: adapter()) {
+            host in
+            found.insert(
+                [39, 41, 55].map { days in
+                    CreditStatement(of: host.state, under: policy, uses: [], at: date(created + days * day)).grants
+                        .reduce(into: [:]) { if $1.left > 0 { $0[$1.product ?? "", default: 0] += $1.left } }
+                }
+            )
+        }
+        return found
+    }
+
+    @Test("a change with a charge of its own gives with that charge, also while the period's is open")
+    func openRenewal() throws {
+        // The 200 of the first month count until the second one is paid for, and its own 200 are there in their place then.
+        for settled in [nil, 20] as [Int64?] {
+            for (new, credits) in [([Self.basic, Self.agency], 1333), ([Self.agency], 1066)] as [([StripePrice], Int64)]
+            {
+                let (before, after): ([ProductID: Int64], [ProductID: Int64]) = (
+                    ["basic": 200], ["basic": 200, "agency": credits]
+                )
+                #expect(try Self.open(to: new, settled: settled) == [[before, after, after]])
+            }
+        }
+    }
 }

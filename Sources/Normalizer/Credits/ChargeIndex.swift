@@ -115,7 +115,9 @@ struct ChargeIndex {
         guard strand.start > period.start, let change = change(to: strand, among: strands, in: period),
             let charge = change.charge
         else { return payment }
-        if change.hasFailed { payment.from = payment.from.map { max($0, charge.value.at.millisecondsSince1970) } }
+        // Its own charge pays for it, also while the period's is open. Without a failed charge nothing waited for it.
+        let at = charge.value.at.millisecondsSince1970
+        payment.from = change.hasFailed ? at : min(payment.from ?? at, at)
         payment.change = change.transaction
         // It is the price of the rest, less what was set off. The credits follow from the price of the whole.
         (payment.charge, payment.isLine) = (nil, false)

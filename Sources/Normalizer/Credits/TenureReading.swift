@@ -326,7 +326,9 @@ struct TenureReading {
         var nextPaid: [Int?] = Array(repeating: nil, count: tenures.count + 1)
         for place in tenures.indices.reversed() {
             let tenure = tenures[place]
-            nextPaid[place] = tenure.isPaid && !tenure.keepsCredits ? place : nextPaid[place + 1]
+            // A product that joins or changes within a period leaves the rest that counts until that period is paid for.
+            let begins = tenure.isPaid && !tenure.keepsCredits && !tenure.isRest
+            nextPaid[place] = begins ? place : nextPaid[place + 1]
             access[place] = accessEnd(of: place, access)
             if let after = tenure.after {
                 let isSame = tenures[after].family == tenure.family
