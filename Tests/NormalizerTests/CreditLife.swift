@@ -92,14 +92,17 @@ struct CreditLife {
 
     /// A change of product within a period.
     ///
-    /// - Parameter price: the charge for the rest of the period; nil if the change is not charged by itself.
+    /// - Parameters:
+    ///   - price: the charge for the rest of the period; nil if the change is not charged by itself.
+    ///   - lines: what that charge says of the new product and of the old one, if it does.
     mutating func change(
         to product: ProductID,
         _ transaction: TransactionID,
         from old: ProductID,
         on day: Double,
         in period: (start: Double, end: Double),
-        for price: Money?
+        for price: Money?,
+        lines: (new: Money?, setOff: [PurchasedItem]?) = (nil, nil)
     ) {
         let (start, end, at) = (Self.day(period.start), Self.day(period.end), Self.day(day))
         let changed = Fact.ProductSwitch(
@@ -126,9 +129,15 @@ struct CreditLife {
             price: Price(price, .charged),
             at: at,
             changeStart: at - 1,
-            items: [.init(product: product)]
+            items: [.init(product: product, price: lines.new)],
+            setOff: lines.setOff
         )
         state([.charge(charge)], on: day)
+    }
+
+    static func setOff(_ amount: Money?, of product: ProductID?) -> [PurchasedItem]? {
+        guard let amount, let product else { return nil }
+        return amount.amount.coefficient == 0 ? [] : [PurchasedItem(product: product, price: amount)]
     }
 
     mutating func refund(

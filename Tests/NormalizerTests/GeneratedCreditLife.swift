@@ -11,17 +11,18 @@ struct GeneratedCreditLife: Codable {
         var start: Int64
         var end: Int64
         var trial: Bool?
-        var price: Money?
+        var price, set_off: Money?
         var paid_at: Int64?
     }
 
-    /// Another product for the rest of a period; without a price it is charged later, with other things.
+    /// Another product for the rest of a period; without a price it is charged later, with other things. As of a period, `set_off` is
+    /// zero if the charge says that it set off nothing.
     struct Change: Codable {
         var name: TransactionID
         var period: TransactionID
         var product: ProductID
         var at: Int64
-        var price: Money?
+        var price, line, set_off: Money?
     }
 
     struct End: Codable {
@@ -110,7 +111,8 @@ struct GeneratedCreditLife: Codable {
                     transaction: period.name,
                     price: Price(price, .charged),
                     at: at,
-                    periodStart: names ? nil : start
+                    periodStart: names ? nil : start,
+                    setOff: CreditLife.setOff(period.set_off, of: periods.last { $0.start < period.start }?.product)
                 )
                 facts.append(.charge(charge))
             }
@@ -124,7 +126,8 @@ struct GeneratedCreditLife: Codable {
                 from: period.product,
                 on: Self.days(change.at),
                 in: (Self.days(period.start), Self.days(period.end)),
-                for: change.price
+                for: change.price,
+                lines: (change.line, CreditLife.setOff(change.set_off, of: period.product))
             )
         }
         for end in ends {
@@ -338,6 +341,8 @@ extension GeneratedCreditLife {
             var change = Change(name: "\(period.name)/2", period: period.name, product: other.name, at: at)
             if Int.random(in: 0..<4, using: &random) > 0 {
                 change.price = Self.money(Int64.random(in: 0...other.cents, using: &random), currency)
+                change.set_off = Self.setOff(currency, using: &random)
+                change.line = Self.money(.random(in: 1...other.cents, using: &random), currency)
             }
             changes.append(change)
             guard change.price != nil, Bool.random(using: &random) else { continue }
@@ -348,6 +353,11 @@ extension GeneratedCreditLife {
             refunds.append(Refund(name: change.name, at: refunded, scope: scope, ends_access: false))
             moments.append(refunded + Self.hour)
         }
+    }
+
+    private static func setOff(_ currency: String, using random: inout SeededGenerator) -> Money? {
+        let cents: [Int64?] = [nil, nil, 0, 0, 90, 700, 2000]
+        return cents[Int.random(in: cents.indices, using: &random)].map { money($0, currency) }
     }
 
     private static func money(_ cents: Int64, _ currency: String) -> Money {
@@ -374,6 +384,7 @@ extension GeneratedCreditLife {
                 (before.trial == true ? 0 : cents / 3) * (before.end - start) / (before.end - before.start)
             }
             paid.price = Self.money(max(1, cents - (setOff ?? 0)), currency)
+            paid.set_off = before?.trial == true ? nil : Self.setOff(currency, using: &random)
             // Some are paid only after another product took their place.
             let latest: Int64 = Int.random(in: 0..<4, using: &random) == 0 ? 20 * 24 : 2
             paid.paid_at = start + Int64.random(in: 0...latest, using: &random) * Self.hour

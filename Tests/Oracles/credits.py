@@ -9,8 +9,9 @@ A life has these members. Times are milliseconds, amounts are decimal strings.
 
     store       "app_store" or "stripe"
     policy      the JSON of a CreditPolicy
-    periods     [{name, product, start, end, trial?, price?: {amount, currency}, paid_at?}]
-    changes     [{name, period, product, at, price?}]  another product for the rest of a period; the price of the charge for it alone
+    periods     [{name, product, start, end, trial?, price?: {amount, currency}, set_off?, paid_at?}]  set_off: of the period before
+    changes     [{name, period, product, at, price?, line?, set_off?}]  another product for the rest of a period; the price of the
+                charge for it alone, and what the lines of that say of the new product, and of the old one
     ends        [{period, at}]        access ended, and no other product took its place
     purchases   [{name, product, quantity, at, price?}]
     refunds     [{name, at, scope: "full" | {"amount": money} | {"quantity": n}, ends_access}]
@@ -159,7 +160,14 @@ class Life:
                 # A charge of nothing, of what is left to pay, does not say what the product costs.
                 is_left = self.net and charged and charged[0] > 0
                 price = listed if self.net and not is_left else charged or listed
-                if is_left and old and old[1] == charged[1]:
+                stated = money(period.get("set_off"))
+                if stated:
+                    # A charge that says what it set off is read by that.
+                    left = stated[0]
+                    worth, share = (charged[0] + left, charged[1]), charged[0] / (charged[0] + left)
+                    if left > 0:
+                        payment.earlier, payment.earlier_share = self.payments[before["name"]], unused
+                elif is_left and old and old[1] == charged[1]:
                     left = old[0] * unused
                     worth, share = (charged[0] + left, charged[1]), charged[0] / (charged[0] + left)
                     payment.earlier, payment.earlier_share = self.payments[before["name"]], unused
@@ -196,20 +204,24 @@ class Life:
         return math.prod(1 - (self.fraction(refund, money(period.get("price"))) or 0) for refund in backs)
 
     def read_change(self, period, change, worth, before, stop, kept):
-        """Another product for the rest of a period, which costs that part of its list price."""
+        """Another product for the rest of a period, which costs its line of the charge, or else that part of its list price."""
         at, product, charged = change["at"], change["product"], money(change.get("price"))
         payment = Payment()
         rest = clamp(Fraction(period["end"] - at, period["end"] - period["start"]))
+        line, stated = money(change.get("line")), money(change.get("set_off"))
         old, price = worth, self.list_price(product)
         # The store sets off the whole unused part, however much of it went back, if it charges the change.
         remains = Fraction(1) if charged else self.remains(period, at)
         if old[1] != price[1] and old[0] * remains != 0:
             old = self.list_price(period["product"])
-        left, due = old[0] * remains * rest, price[0] * rest
+        left, due, whole = old[0] * remains * rest, price[0] * rest, old[0]
+        if line and stated:
+            # What was set off is the rest of the old payment. A line alone does not say whether a discount is off it.
+            left, due, whole = stated[0], line[0], stated[0] / rest
         payment.earlier = before
-        payment.earlier_share = min(due, left) / old[0] if old[0] > 0 else Fraction(0)
+        payment.earlier_share = min(due, left) / whole if whole > 0 else Fraction(0)
         if left > due:
-            self.take(before, at, (left - due) / old[0], of_change=True, reaches=True)
+            self.take(before, at, (left - due) / whole, of_change=True, reaches=True)
         share = clamp((due - left) / due) * rest
         self.give(period, self.allowances[product], payment, share, at, stop, kept, False, True)
         # What a payment paid for goes back with it: the change's own, or else the period's.

@@ -44,9 +44,15 @@ struct PeriodPriceTests {
     }
 
     /// The charge for the second half of a month under another product.
-    private static func prorations(_ old: StripePrice, _ new: StripePrice, from start: Int64) -> [Line] {
-        [(old, -old.amount / 2), (new, new.amount / 2)].map {
-            Line($0, amount: $1, from: start, to: start + 15 * day, isProration: true)
+    private static func prorations(
+        _ old: StripePrice,
+        _ new: StripePrice,
+        settingOff amount: Int64? = nil,
+        from start: Int64,
+        until end: Int64? = nil
+    ) -> [Line] {
+        [(old, 0 - (amount ?? old.amount / 2)), (new, new.amount / 2)].map {
+            Line($0, amount: $1, from: start, to: end ?? start + 15 * day, isProration: true)
         }
     }
 
@@ -56,6 +62,7 @@ struct PeriodPriceTests {
         _ new: StripePrice,
         monthFrom start: Int64 = created,
         invoice: String? = nil,
+        settingOff amount: Int64? = nil,
         in version: StripeSimulator.Version
     ) -> [Taken] {
         let time = start + 15 * day
@@ -64,12 +71,16 @@ struct PeriodPriceTests {
         )
         let updated = RareFlowTests.updated(after, from: before, at: time, version)
         guard let invoice else { return [updated] }
-        let lines = prorations(old, new, from: time)
+        let lines = prorations(old, new, settingOff: amount, from: time)
         return [updated, paid(invoice, reason: "subscription_update", lines, at: time, in: version)]
     }
 
     /// The credits of each product that are left, in any order of the notifications.
-    private static func credits(_ deliveries: [Taken], on days: Int64) throws -> Set<[ProductID: Int64]> {
+    private static func credits(
+        _ deliveries: [Taken],
+        _ policy: CreditPolicy = policy,
+        on days: Int64
+    ) throws -> Set<[ProductID: Int64]> {
         var found: Set<[ProductID: Int64]> = []
         let adapter = try policed { $0.refundSource = .refunds }
         try RareFlowTests.Host.inEachOrder(deliveries, by: adapter) { host in
@@ -228,6 +239,44 @@ struct PeriodPriceTests {
         #expect(try Self.credits(rest, on: 16) == [["basic": 200, "pro": 343]])
     }
 
+    /// A product has prices in several rhythms, of which a policy can state one
+    /// (https://docs.stripe.com/products-prices/how-products-and-prices-work).
+    @Test(
+        "a change within a period counts by its own lines, whatever price the policy states",
+        arguments: [nil, 1, 1000]
+    )
+    func changeByLines(listed: Int64?) throws {
+        var policy = Self.policy
+        for product in ["basic", "pro"] as [ProductID] {
+            policy.allowances[product]?.price = listed.map { Money(ExactDecimal($0), "USD") }
+        }
+        let lines = [Line(Self.basic, from: created, to: Self.next)]
+        let first = [
+            RareFlowTests.began(ItemTests.subscription([Self.basic]), .endive),
+            Self.paid("in_1", reason: "subscription_create", lines, at: created, in: .endive),
+        ]
+        let up = Self.change(Self.basic, Self.pro, invoice: "in_2", in: .endive)
+        #expect(try Self.credits(first + up, policy, on: 16) == [["basic": 200, "pro": 125]])
+        // To and fro, which the customer's balance pays for after the first time: 15.00, of which pro's 500 cost 20.00.
+        var life = first
+        for number in Int64(0)..<9 {
+            let (old, new) = number % 2 == 0 ? (Self.basic, Self.pro) : (Self.pro, Self.basic)
+            let (time, id) = (Self.middle + number * 60, "in_\(number + 2)")
+            let (before, after) = (ItemTests.subscription([old]), ItemTests.subscription([new]))
+            life.append(RareFlowTests.updated(after, from: before, at: time, .endive))
+            let lines = Self.prorations(old, new, from: time, until: Self.next)
+            let paid = Self.paid(id, reason: "subscription_update", lines, at: time, in: .endive) {
+                if number > 0 { $0.amountPaid = 0 }
+            }
+            life.append(paid)
+        }
+        let state = try ItemTests.state(life, try adapter())
+        let balances = (1...9).map { number in
+            CreditStatement(of: state, under: policy, uses: [], at: date(Self.middle + number * 60 - 1)).balance
+        }
+        #expect(balances.allSatisfy { $0 <= 375 }, "\(balances)")
+    }
+
     @Test("a discount that no line shows leaves the amount that was paid as the price")
     func discountOfInvoice() throws {
         let lines = [Line(Self.basic, from: created, to: Self.next)]
@@ -235,7 +284,7 @@ struct PeriodPriceTests {
             [
                 RareFlowTests.began(ItemTests.subscription([Self.basic]), .v2020),
                 Self.paid("in_1", reason: "subscription_create", lines, at: created, in: .v2020) { $0.discount = 400 },
-            ] + Self.change(Self.basic, Self.pro, invoice: "in_2", in: .v2020)
+            ] + Self.change(Self.basic, Self.pro, invoice: "in_2", settingOff: 300, in: .v2020)
         // 3.00 of 6.00 are unused, and 7.00 of 20.00 paid.
         #expect(try Self.credits(life, on: 16) == [["basic": 200, "pro": 175]])
     }

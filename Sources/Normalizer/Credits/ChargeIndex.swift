@@ -119,8 +119,12 @@ struct ChargeIndex {
         let at = charge.value.at.millisecondsSince1970
         payment.from = change.hasFailed ? at : min(payment.from ?? at, at)
         payment.change = change.transaction
-        // It is the price of the rest, less what was set off. The credits follow from the price of the whole.
-        (payment.charge, payment.isLine) = (nil, false)
+        // Its lines are the price of the rest and what was set off. The amount alone is the price less an unknown part, so that the
+        // price of the whole counts.
+        payment.setOff = charge.value.setOff
+        let line = charge.value.items?.first { $0.product == strand.product }?.price
+        payment.charge = payment.setOff == nil ? nil : line
+        payment.isLine = payment.charge != nil
         payment.total = Self.money(charge)
         payment.isNet = rules.chargesNet
         return payment
