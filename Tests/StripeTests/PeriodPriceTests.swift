@@ -11,18 +11,18 @@ struct PeriodPriceTests {
     typealias Taken = RareFlowTests.Taken
     typealias Line = StripeInvoice.Line
 
-    private static let basic = StripePrice("price_basic", product: "basic", amount: 1000)
-    private static let pro = StripePrice("price_pro", product: "pro", amount: 2000)
-    private static let agency = StripePrice("price_agency", product: "agency", amount: 5000)
-    private static let middle = created + 15 * day
-    private static let next = created + 30 * day
-    private static let policy = CreditPolicy([
+    static let basic = StripePrice("price_basic", product: "basic", amount: 1000)
+    static let pro = StripePrice("price_pro", product: "pro", amount: 2000)
+    static let agency = StripePrice("price_agency", product: "agency", amount: 5000)
+    static let middle = created + 15 * day
+    static let next = created + 30 * day
+    static let policy = CreditPolicy([
         "basic": .init(credits: 200, trialCredits: 20, price: Money(ExactDecimal(10), "USD")),
         "pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
         "agency": .init(credits: 2000, price: Money(ExactDecimal(50), "USD")), "free": .init(credits: 50),
     ])
 
-    private static func paid(
+    static func paid(
         _ id: String,
         reason: String,
         _ lines: [Line],
@@ -37,14 +37,14 @@ struct PeriodPriceTests {
         return (simulator(version).event("invoice.paid", id: "evt_\(id)", created: time, object: object).bytes, time)
     }
 
-    private static func fee(_ amount: Int64) -> Line {
+    static func fee(_ amount: Int64) -> Line {
         var fee = Line(StripePrice("price_setup", product: "setup", amount: amount), from: created, to: created)
         fee.isOneOff = true
         return fee
     }
 
     /// The charge for the second half of a month under another product.
-    private static func prorations(
+    static func prorations(
         _ old: StripePrice,
         _ new: StripePrice,
         settingOff amount: Int64? = nil,
@@ -57,7 +57,7 @@ struct PeriodPriceTests {
     }
 
     /// A change in the middle of a month, which is invoiced at once where a name of the invoice is given.
-    private static func change(
+    static func change(
         _ old: StripePrice,
         _ new: StripePrice,
         monthFrom start: Int64 = created,
@@ -76,7 +76,7 @@ struct PeriodPriceTests {
     }
 
     /// The credits of each product that are left, in any order of the notifications.
-    private static func credits(
+    static func credits(
         _ deliveries: [Taken],
         _ policy: CreditPolicy = policy,
         on days: Int64
@@ -182,7 +182,7 @@ struct PeriodPriceTests {
     }
 
     /// The second of two months begins in the middle of the first, with lines that set off what is given.
-    private static func newAnchor(
+    static func newAnchor(
         to new: StripePrice,
         settingOff amount: Int64?,
         changed change: (inout StripeInvoice) -> Void = { _ in }

@@ -8,22 +8,46 @@ public struct PurchasedItem: Hashable, Sendable, Codable {
 
     /// Its price, where stated.
     public var price: Optional<Money>
+    /// Which part of a period it is for, if it is not for a whole one.
+    public var part: Optional<Part>
     /// When it was taken out of the purchase, if it was.
     @OptionalEventTime public var removedAt: Date?
     /// The refunds of its price; absent if there are none.
     public var refunds: Optional<[Refund]>
 
     /// Makes an item.
-    public init(product: ProductID, price: Money? = nil, removedAt: Date? = nil, refunds: [Refund]? = nil) {
+    public init(
+        product: ProductID,
+        price: Money? = nil,
+        part: Part? = nil,
+        removedAt: Date? = nil,
+        refunds: [Refund]? = nil
+    ) {
         self.product = product
         self.price = price
+        self.part = part
         self.removedAt = removedAt
         self.refunds = refunds
     }
 
     private enum CodingKeys: String, CodingKey {
-        case product, price, refunds
+        case product, price, part, refunds
         case removedAt = "removed_at"
+    }
+
+    /// A part of a period, such as the days up to a date of billing, by its price and that of the whole. Discounts and taxes are in
+    /// neither of them.
+    public struct Part: Hashable, Sendable, Codable {
+        /// The price of the part.
+        public var price: Money
+        /// The price of a whole period.
+        public var whole: Money
+
+        /// Makes a part.
+        public init(price: Money, whole: Money) {
+            self.price = price
+            self.whole = whole
+        }
     }
 
     /// Money that went back for an item.

@@ -33,6 +33,17 @@ public struct AllowanceSchedule: Hashable, Sendable, Codable {
         self.init(from: period.start, every: step, until: period.end)
     }
 
+    /// Makes a schedule whose last step leads to `end`, and whose first slot holds `moment`; nil if no number of steps leads so.
+    init?(endingWithStepAt end: Date, over moment: Date, every step: CalendarDuration) {
+        guard step.leadsForward else { return nil }
+        let (last, first) = (end.millisecondsSince1970, moment.millisecondsSince1970)
+        // No period is longer than three years of days.
+        let anchor = (1...1100).lazy.map { (count: $0, at: step.adding(times: -$0, to: last)) }
+            .first { $0.at <= first && step.adding(times: $0.count, to: $0.at) == last }
+        guard let anchor else { return nil }
+        self.init(from: Date(millisecondsSince1970: anchor.at), every: step, until: end)
+    }
+
     private enum CodingKeys: String, CodingKey { case anchor, step, end }
 
     /// Reads a schedule; throws `DecodingError.dataCorrupted` for a step that does not lead forward.

@@ -16,6 +16,8 @@ struct ChargeIndex {
         var isLine = false
         /// The part of each product before that the payment set off; nil if it does not say.
         var setOff: [PurchasedItem]?
+        /// Which part of a whole period it was charged for.
+        var part = ExactFraction.whole
         var isTrial = false
         /// The transaction of a charge for the rest of the period alone, from a change within it on; nil if the period's own counts.
         var change: TransactionID?
@@ -195,13 +197,21 @@ struct ChargeIndex {
             total: Self.money(charge),
             isNet: rules.chargesNet && charge.by.authority == .store,
             isLine: own != nil,
-            setOff: charge.value.setOff
+            setOff: charge.value.setOff,
+            part: Self.part(of: product, in: charge.value)
         )
     }
 
     private func first(from start: Int64, before end: Int64) -> Register<Fact.Charge>? {
         let index = unassigned.partitioningIndex { $0.at >= start }
         return index < unassigned.count && unassigned[index].at < end ? unassigned[index].charge : nil
+    }
+
+    /// Which part of a period a charge was for. A product that joins it later has the same.
+    private static func part(of product: ProductID, in charge: Fact.Charge) -> ExactFraction {
+        let items = charge.items ?? []
+        let part = items.first { $0.product == product }.map(\.part) ?? items.lazy.compactMap(\.part).first
+        return part.flatMap { CreditPlan.Change.ratio($0.price, of: $0.whole) } ?? .whole
     }
 
     /// True if it took nothing for a product, whatever else it took money for.

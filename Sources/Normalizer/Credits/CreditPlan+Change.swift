@@ -54,7 +54,7 @@ extension CreditPlan {
                     (left, whole, part, shareOfOld) = (remainder(of: oldListed), oldListed, unused, .whole)
                     (price, isListed) = (listed, true)
                 }
-                let rest = isListed ? new.partOfPeriod : .whole
+                let rest = isListed ? new.extent : .whole
                 worth = Amount(price)?.times(rest).money
                 if let paid = left.inCurrency(of: price), let whole {
                     setOff(paid, of: whole, unused: part, againstGross: price, rest: rest)
@@ -167,14 +167,9 @@ extension CreditPlan.Tenure {
         }
     }
 
-    /// The part of its period that it is there for, if it began within it.
-    fileprivate var partOfPeriod: ExactFraction {
-        isRest ? CreditPlan.rest(of: (periodStart, end), from: start) : .whole
-    }
-
     /// The policy's price for the time that it is there for.
     fileprivate var listed: Money? {
-        allowance?.price.flatMap(CreditPlan.Amount.init)?.times(partOfPeriod).money
+        allowance?.price.flatMap(CreditPlan.Amount.init)?.times(extent).money
     }
 
     /// True if its own payment is known, and was of nothing.

@@ -32,6 +32,8 @@ extension CreditPlan {
         var isLine = false
         /// The part of each product before that its payment set off; nil if the store does not say.
         var setOff: [PurchasedItem]?
+        /// Which part of a whole period its period was charged for.
+        var part = ExactFraction.whole
         /// True if it is the rest of a period that began without it.
         var isRest = false
         /// True if it is of an item next to the main product.
@@ -153,27 +155,14 @@ extension CreditPlan {
             )
         }
         let stop = tenure.stop
-        let schedule = tenure.allowance?.every.flatMap { every in
-            AllowanceSchedule(
-                from: Date(millisecondsSince1970: tenure.periodStart),
-                every: every,
-                until: tenure.end == .max ? nil : Date(millisecondsSince1970: tenure.end)
-            )
-        }
-        guard let schedule, tenure.phase != .trial else {
-            return add(
-                nil,
-                from: from,
-                until: stop,
-                part: tenure.isRest ? Self.rest(of: (tenure.periodStart, tenure.end), from: tenure.start) : .whole
-            )
-        }
+        let schedule = tenure.phase == .trial ? nil : tenure.schedule
+        guard let schedule else { return add(nil, from: from, until: stop, part: tenure.extent) }
         var slot = schedule.slot(at: Date(millisecondsSince1970: max(from, tenure.start)))
         while let current = slot {
             let (start, end) = (current.period.startMilliseconds, current.period.endMilliseconds)
             guard start < stop, start <= horizon else { return }
             let next = schedule.slot(current.index + 1)
-            let part = tenure.isRest && start < tenure.start ? Self.rest(of: (start, end), from: tenure.start) : .whole
+            let part = start < tenure.start ? Self.rest(of: (start, end), from: tenure.start) : .whole
             // Until the last instalment ends with the access, which grace may prolong.
             add(current.index, from: max(start, from), until: next == nil ? stop : min(end, stop), part: part)
             slot = next
@@ -258,6 +247,21 @@ extension CreditPlan {
 }
 
 extension CreditPlan.Tenure {
+    /// Which part of a whole period it is.
+    var extent: ExactFraction {
+        isRest ? CreditPlan.rest(of: (periodStart, end), from: start).multiplied(by: part) : part
+    }
+
+    /// When its instalments are due, if it gives any. Those of a part of a period are the last ones of the whole.
+    fileprivate var schedule: AllowanceSchedule? {
+        guard let every = allowance?.every else { return nil }
+        let begin = Date(millisecondsSince1970: periodStart)
+        guard end < .max else { return AllowanceSchedule(from: begin, every: every) }
+        let end = Date(millisecondsSince1970: end)
+        let ofPart = part == .whole ? nil : AllowanceSchedule(endingWithStepAt: end, over: begin, every: every)
+        return ofPart ?? AllowanceSchedule(from: begin, every: every, until: end)
+    }
+
     /// Its credits in full; nil if its product gives none.
     var credits: Int64? {
         guard let allowance else { return nil }

@@ -52,13 +52,15 @@ extension InvoiceObject {
         billingReason == "subscription_update" && chargesForPeriod
     }
 
-    /// The part of each product in the charge for a period: its lines less discounts, with the tax on top. Nil if one product is all that
-    /// was charged. It is not if a fee, usage or the prorations of an earlier change come with it, or if a customer's balance pays.
+    /// The part of each product in the charge for a period: its lines less discounts, with the tax on top. Nil if a whole period of one
+    /// product is all that was charged. It is not if a fee, usage or the prorations of an earlier change come with it, or if a customer's
+    /// balance pays.
     var chargedItems: [PurchasedItem]? {
-        guard paidStart != nil, let items = charges(for: linesOfPaidPeriod, ofAtLeast: 1),
-            items.count > 1 || (items.first?.price != money(amountPaid) && isSumOfLines)
+        guard paidStart != nil, var items = charges(for: linesOfPaidPeriod, ofAtLeast: 1)
         else { return nil }
-        return items
+        if items.count > 1 || items[0].price != money(amountPaid) && isSumOfLines { return items }
+        items[0].price = nil
+        return items[0].part == nil ? nil : items
     }
 
     private var linesOfPaidPeriod: [Line] {
@@ -110,6 +112,20 @@ extension InvoiceObject {
         }
         guard charged.count >= least else { return nil }
         return charged.sorted { $0.product < $1.product }
-            .map { PurchasedItem(product: $0.product, price: money($0.amount)) }
+            .map { PurchasedItem(product: $0.product, price: money($0.amount), part: part(of: $0.product, in: lines)) }
+    }
+
+    /// Which part of a period lines bill a product for; nil if they bill it for a whole one.
+    private func part(of product: ProductID, in lines: [Line]) -> PurchasedItem.Part? {
+        var (part, whole): (Int64, Int64) = (0, 0)
+        for line in lines where line.price?.productID == product {
+            guard let amount = line.amount, let full = line.wholeAmount else { return nil }
+            let (sum, overflows) = whole.addingReportingOverflow(full)
+            guard !overflows else { return nil }
+            // No line bills more than its whole.
+            (part, whole) = (part + amount, sum)
+        }
+        guard whole > 0, let price = money(part), let total = money(whole) else { return nil }
+        return PurchasedItem.Part(price: price, whole: total)
     }
 }

@@ -63,6 +63,15 @@ struct InvoiceObject: WireObject, Sendable {
             return charged
         }
 
+        /// The price of a whole period of what it bills a part of, in the smallest unit of the currency; nil if it bills a whole one, or
+        /// its price has no amount for a unit.
+        var wholeAmount: Int64? {
+            guard isPartOfPeriod, let amount, amount >= 0, let unit = price?.unitAmount else { return nil }
+            let (units, overflows) = unit.coefficient.multipliedReportingOverflow(by: Int128(quantity ?? 1))
+            guard !overflows, let whole = Int64(exactly: units / ExactDecimal.power(unit.scale)) else { return nil }
+            return whole > 0 && amount <= whole ? whole : nil
+        }
+
         /// As ``SubscriptionObject/Item/isBilledByUse``.
         var isBilledByUse: Bool { price?.isMetered == true || (quantity ?? 0) == 0 }
 
