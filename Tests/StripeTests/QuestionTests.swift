@@ -82,6 +82,9 @@ struct QuestionTests {
 
     func answer(_ object: JSONMembers, date: String? = nil) {
         transport.removeRules()
+        // No invoice was paid before the latest one.
+        let none = JSONMembers([("object", "list"), ("has_more", false), ("data", [])])
+        transport.on(.init(path: "/v1/invoices"), respond: HTTPTransportResponse(status: 200, body: none.bytes))
         transport.on(
             .any,
             respond: HTTPTransportResponse(
@@ -238,6 +241,121 @@ extension QuestionTests {
         let asked = try await adapter.receive(checkoutSession: "cs_1", receivedAt: date(Self.now))
         #expect(asked.kinds == ["started"])
         #expect(transport.requests.count == 6)
+    }
+}
+
+// MARK: Charges
+
+extension QuestionTests {
+    private static let addOn = ItemTests.addOn
+    private static let renewed = RareFlowTests.next(RareFlowTests.active(.basic), invoice: "in_2")
+
+    /// When it is worth asking for the charge of a period, in hours after the beginning.
+    private static func chargeDue(_ deliveries: [RareFlowTests.Taken]) throws -> [Int64] {
+        let open = try ItemTests.state(deliveries, try policed { _ in }).openQuestions.filter {
+            $0.reason == "charge_due"
+        }
+        return open.map { (Int64($0.dueAt.timeIntervalSince1970) - created) / 3600 }
+    }
+
+    @Test(
+        "a period without a charge is a question, until its charge or the failure of that is known, or it is stated again"
+    )
+    func chargeIsDue() throws {
+        let first = RareFlowTests.active(.basic)
+        let began = RareFlowTests.began(first, .endive)
+        let paid = ItemTests.paid([.basic], reason: "subscription_create", .endive)
+        let rolled = RareFlowTests.updated(Self.renewed, from: first, at: Self.renewed.start + 60, .endive)
+        let lines = [StripeInvoice.Line(.basic, from: Self.renewed.start, to: Self.renewed.end)]
+        #expect(try Self.chargeDue([began]) == [3])
+        #expect(try Self.chargeDue([began, paid]) == [])
+        #expect(try Self.chargeDue([began, paid, rolled]) == [30 * 24 + 3])
+        for type in ["paid", "payment_failed"] {
+            let invoice = RareFlowTests.invoice("in_2", type, lines: lines, at: Self.renewed.start + 3600, in: .endive)
+            #expect(try Self.chargeDue([began, paid, rolled, invoice]) == [], "\(type)")
+        }
+        var (trial, ending, both) = (first, first, first)
+        (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", first.start, first.end)
+        #expect(try Self.chargeDue([RareFlowTests.began(trial, .endive)]) == [])
+        // What is stated from then on says that there is nothing to wait for, such as while nothing is collected.
+        ending.cancelAtPeriodEnd = true
+        for (hours, due) in [(2, [3]), (4, [])] as [(Int64, [Int64])] {
+            let later = RareFlowTests.updated(ending, from: first, at: created + hours * 3600, .endive)
+            #expect(try Self.chargeDue([began, later]) == due)
+        }
+        both.items.append(.init("si_2", Self.addOn))
+        let joined = RareFlowTests.updated(both, from: first, at: created + 60, .endive)
+        #expect(
+            try Self.chargeDue([began, joined, Self.joining(at: created + 60)]) == [3],
+            "another charge is none for it"
+        )
+    }
+
+    /// An add-on's invoice, for the rest of a period.
+    private static func joining(at time: Int64) -> RareFlowTests.Taken {
+        RareFlowTests.invoice(
+            "in_3",
+            reason: "subscription_update",
+            lines: joiningLines(at: time),
+            at: time,
+            in: .endive
+        )
+    }
+
+    private static func joiningLines(at time: Int64, until end: Int64 = created + 30 * day) -> [StripeInvoice.Line] {
+        [.init(addOn, amount: 250, from: time, to: end, isProration: true)]
+    }
+
+    @Test("an answer shows the charge of a period before that of an add-on, with one request more")
+    func earlierCharge() async throws {
+        let (start, end) = (Self.renewed.start, Self.renewed.end)
+        var both = Self.renewed
+        (both.latestInvoice, both.items) = ("in_3", both.items + [.init("si_2", Self.addOn)])
+        let joined = start + 15 * day
+        func invoice(_ id: String, reason: String, lines: [StripeInvoice.Line], at time: Int64) -> JSONText {
+            var invoice = StripeInvoice(id, reason: reason, lines: lines, created: time)
+            invoice.paidAt = time
+            return .object(invoice.object(.endive))
+        }
+        let lines = [StripeInvoice.Line(.basic, from: start, to: end)]
+        let charge = invoice("in_2", reason: "subscription_cycle", lines: lines, at: start + 3600)
+        let change = invoice(
+            "in_3",
+            reason: "subscription_update",
+            lines: Self.joiningLines(at: joined, until: end),
+            at: joined
+        )
+        var object = both.object(.endive)
+        object["latest_invoice"] = change
+        transport.on(.init(path: "/v1/subscriptions/sub_1"), respond: .init(status: 200, body: object.bytes))
+        let list = JSONMembers([("object", "list"), ("has_more", false), ("data", [change, charge])])
+        transport.on(.init(path: "/v1/invoices"), respond: .init(status: 200, body: list.bytes))
+        let adapter = try adapter()
+        let asked = joined + day
+        let result = try await ask(adapter, at: asked)
+        #expect(result.kinds == ["renewed"])
+        #expect(
+            transport.requests.last?.url.absoluteString
+                == "https://api.stripe.com/v1/invoices?subscription=sub_1&status=paid&created%5Bgte%5D=\(start)&limit=100"
+        )
+        #expect(transport.requests.count == 2)
+
+        // As if nothing had been lost.
+        let first = RareFlowTests.active(.basic)
+        let known = [
+            RareFlowTests.began(first, .endive), ItemTests.paid([.basic], reason: "subscription_create", .endive),
+            RareFlowTests.updated(Self.renewed, from: first, at: start + 60, .endive),
+            RareFlowTests.updated(both, from: Self.renewed, at: joined, .endive),
+        ]
+        var state = try ItemTests.state(known, adapter)
+        for event in result.events { _ = state.apply(event) }
+        for statement in result.furtherStatements { state.apply(statement) }
+        let policy = CreditPolicy(["prod_basic": .init(credits: 200), "prod_addon": .init(credits: 50)])
+        let credits = CreditStatement(of: state, under: policy, uses: [], at: date(asked)).grants
+            .filter { $0.left > 0 }.map { [$0.product: $0.left] }
+        #expect(Set(credits) == [["prod_basic": 200], ["prod_addon": 25]])
+        #expect(state.charges.keys.sorted() == ["in_\(created)", "in_2", "in_3"])
+        #expect(state.openQuestions.map(\.reason) == [.renewalDue])
     }
 }
 

@@ -16,6 +16,8 @@ public struct OpenQuestion: Hashable, Sendable, Codable {
         public static let renewalCheck: Reason = "renewal_check"
         /// A period that was to renew has ended, and the store has not reported if it did.
         public static let renewalDue: Reason = "renewal_due"
+        /// A period began hours ago, and neither its charge nor a failure of that was stated.
+        public static let chargeDue: Reason = "charge_due"
         /// A charge failed, access is over, and the store has not said how it ended.
         public static let chargeFailed: Reason = "charge_failed"
         /// There is grace, and no store said until when.
@@ -72,6 +74,7 @@ extension SubscriptionState {
         {
             questions.append((newest.start.addingClamped(Self.minute), .renewalCheck))
         }
+        if let due = unstatedCharge(timeline) { questions.append((due, .chargeDue)) }
         questions += unsettledEnd(timeline)
         if let billing = billing(timeline), billing.value.status == .grace,
             billing.value.graceUntil == nil || billing.value.isGraceInferred, charged(timeline)?.cut == nil
@@ -97,6 +100,34 @@ extension SubscriptionState {
 
     private static let minute: Int64 = 60_000
     private static let hour: Int64 = 3_600_000
+
+    /// When the charge of a period that runs now should have been stated, if the store states a period before its charge, and neither
+    /// that nor its failure is known. A statement of the period from then on settles it: there may be none to wait for, as while the
+    /// merchant collects nothing.
+    private func unstatedCharge(_ timeline: PeriodTimeline) -> Int64? {
+        guard let last = timeline.periods.last, billing(timeline).map({ $0.value.status == .settled }) ?? true else {
+            return nil
+        }
+        let runningNow = timeline.periods.suffix(PeriodTimeline.maximumBeside).filter { $0.end > last.start }
+        return runningNow.compactMap { period -> Int64? in
+            guard period.lineages.contains(where: \.store.rules.statesUnpaidPeriods), period.by.authority == .store,
+                !period.fact.isProvisional, period.fact.phase != .trial, !isCharged(period)
+            else { return nil }
+            let due = max(period.start, period.firstStated ?? period.start).addingClamped(3 * Self.hour)
+            return period.by.milliseconds < due && due < period.accessEnd ? due : nil
+        }
+        .min()
+    }
+
+    /// True if the charge of a period is known. A store's names the period; a relay's may not, and was made within it.
+    private func isCharged(_ period: PeriodTimeline.Period) -> Bool {
+        period.refundedAt != nil
+            || charges.values.contains { charge in
+                let at = charge.value.at.millisecondsSince1970
+                return charge.value.periodStart.map { $0.millisecondsSince1970 == period.start }
+                    ?? (charge.by.authority != .store && period.start <= at && at < period.end)
+            }
+    }
 
     /// The question that the end of the last access leaves open.
     private func unsettledEnd(_ timeline: PeriodTimeline) -> [(Int64, OpenQuestion.Reason)] {

@@ -159,7 +159,7 @@ struct GoogleLists: StoryLists {
     var credentials: StoryAPI.Credentials { .accessToken }
 }
 
-/// Stripe's lists of events and of subscriptions: the newest first, by pages, in both directions from an element.
+/// Stripe's lists of events, of subscriptions and of their paid invoices: the newest first, by pages, in both directions from an element.
 struct StripeLists: StoryLists {
     private struct Element {
         var id: String
@@ -190,6 +190,24 @@ struct StripeLists: StoryLists {
                 .filter { (from...max(from, until)).contains($0.created) },
                 request
             )
+        case "/v1/invoices":
+            let from = request["created[gte]"].flatMap { Int64($0) } ?? 0
+            let paid = try made.filter { $0.type == "invoice.paid" }.compactMap { notification -> Element? in
+                let event = try ObjectReader(parsing: notification.content)
+                let data = try event.optionalValue("data").map { try ObjectReader($0) }
+                guard let object = data?.optionalValue("object") else { return nil }
+                let invoice = try ObjectReader(object)
+                let parent = try invoice.optionalValue("parent").map { try ObjectReader($0) } ?? invoice
+                let details = try parent.optionalValue("subscription_details").map { try ObjectReader($0) }
+                let subscription = try invoice.optionalString("subscription") ?? details?.optionalString("subscription")
+                guard subscription == request["subscription"] else { return nil }
+                return Element(
+                    id: try invoice.string("id"),
+                    created: try invoice.int64("created"),
+                    text: String(decoding: object.rawBytes, as: UTF8.self)
+                )
+            }
+            return page(paid.filter { $0.created >= from }, request)
         case "/v1/subscriptions":
             let prefix = "/v1/subscriptions/"
             let resources = made.isEmpty ? [] : made.resources(upTo: made.count - 1)

@@ -27,6 +27,8 @@ struct LookupRequest: Sendable {
     static let object = "object"
     /// The invoice payments of a payment.
     static let invoicePayments = "invoice_payments"
+    /// The paid invoices of a subscription.
+    static let invoices = "invoices"
     /// The invoice of a charge.
     static let invoice = "invoice"
     /// The schedule with its prices.
@@ -81,7 +83,8 @@ struct LookupRequest: Sendable {
         return lineItems(of: notification.answers[session]?.document?.root ?? value, notification.answers)
     }
 
-    /// The object that was asked about, then the hidden parts of the subscription that it shows, and of its latest invoice.
+    /// The object that was asked about, then the hidden parts of the subscription that it shows, and of its latest invoice, then the
+    /// invoices before that.
     private static func next(for purchase: StripePurchase) -> LookupRequest? {
         guard let answer = purchase.answers[object] else {
             return LookupRequest(
@@ -100,8 +103,27 @@ struct LookupRequest: Sendable {
             return nil
         }
         if let request = items(of: purchased.value, purchase.answers) { return request }
-        guard let invoice = purchased.paidInvoice, invoice.needsLinesOncePaid else { return nil }
-        return lines(of: invoice, purchase.answers)
+        if let invoice = purchased.paidInvoice, invoice.needsLinesOncePaid {
+            if let request = lines(of: invoice, purchase.answers) { return request }
+        }
+        return invoices(of: purchased, purchase.answers)
+    }
+
+    /// The invoices that were paid before the latest one, of which a question shows no more (https://docs.stripe.com/api/invoices/list).
+    private static func invoices(
+        of purchased: PurchasedSubscription,
+        _ answers: StripeNotification.Answers
+    ) -> LookupRequest? {
+        guard answers[invoices] == nil, let since = purchased.invoicesSince else { return nil }
+        return LookupRequest(
+            name: invoices,
+            path: ["v1", "invoices"],
+            query: [
+                ("subscription", purchased.subscription.id), ("status", "paid"), ("created[gte]", since.wholeSeconds),
+                ("limit", "100"),
+            ],
+            answer: .optionalList
+        )
     }
 
     /// The members of a list that an object shows the beginning of.

@@ -35,28 +35,34 @@ extension Mapping {
             // own statement ranks above it, even an older one.
             facts += span.periods(phase, isProvisional: true)
         }
-        if let id = invoice.id, let price = invoice.price {
-            let change = invoice.chargedChange
-            facts.append(
-                .charge(
-                    Fact.Charge(
-                        transaction: TransactionID(id),
-                        price: price,
-                        at: (invoice.paidAt ?? created).date,
-                        periodStart: invoice.paidStart?.date,
-                        changeStart: change?.start.date,
-                        items: change?.items ?? invoice.chargedItems,
-                        setOff: invoice.setOff
-                    )
-                )
-            )
-        }
+        facts += charges(of: invoice)
         if purpose == .start || purpose == .renewal || invoice.restartsPeriod {
             facts.append(.billing(Fact.Billing(.settled)))
         }
         if subject.lineage != nil, purpose != .standalone { facts += paymentNames(of: invoice) }
         return facts
     }
+
+    private func charges(of invoice: InvoiceObject) -> [Fact] {
+        guard let id = invoice.id, let price = invoice.price else { return [] }
+        let change = invoice.chargedChange
+        return [
+            .charge(
+                Fact.Charge(
+                    transaction: TransactionID(id),
+                    price: price,
+                    at: (invoice.paidAt ?? created).date,
+                    periodStart: invoice.paidStart?.date,
+                    changeStart: change?.start.date,
+                    items: change?.items ?? invoice.chargedItems,
+                    setOff: invoice.setOff
+                )
+            )
+        ]
+    }
+
+    /// The facts of a paid invoice that hold whatever became of the subscription since.
+    func chargeFacts(_ invoice: InvoiceObject) -> [Fact] { charges(of: invoice) + paymentNames(of: invoice) }
 
     /// Under which names refunds and disputes of an invoice come: the payment's or the charge's. Before basil it states both. Since
     /// then another notification does, which knows no subscription: it meets the invoice's own name.

@@ -2,12 +2,14 @@ import FoundationEssentials
 import LifecycleEvents
 import WireJSON
 
-/// A subscription that was asked about, with its invoice, which shows if a period was paid for.
+/// A subscription that was asked about, with its invoices, which show what was paid for.
 struct PurchasedSubscription {
     let value: JSONValue
     let subscription: SubscriptionObject
-    /// The subscription's latest invoice with all its lines, if it is paid.
-    let paidInvoice: InvoiceObject?
+    /// The subscription's latest invoice, with all its lines if it is paid.
+    private let latestInvoice: InvoiceObject?
+    /// The other paid invoices that Stripe listed.
+    private let earlierInvoices: [InvoiceObject]
     let schedule: ScheduleObject?
     /// True if the answer shows later changes, such as a schedule.
     let showsSchedule: Bool
@@ -38,17 +40,41 @@ struct PurchasedSubscription {
         }
         // Of a session's subscription, only its id is.
         showsSchedule = reader.optionalValue("schedule")?.kind != .string
-        guard let latest = reader.expanded("latest_invoice") else {
-            paidInvoice = nil
-            return
+        var latest = try reader.expanded("latest_invoice").map { (value) throws(JSONError) in
+            try InvoiceObject(value, addOns: addOns)
         }
-        let invoice = try InvoiceObject(latest, addOns: addOns)
-        guard invoice.status == "paid", invoice.subscription == shown.id else {
-            paidInvoice = nil
-            return
+        if latest?.subscription != shown.id { latest = nil }
+        if let invoice = latest, invoice.status == "paid", invoice.needsLinesOncePaid,
+            let lines = ListPages(invoiceLinesIn: purchase.answers).all
+        {
+            latest = invoice.completed(with: lines)
         }
-        let lines = invoice.needsLinesOncePaid ? ListPages(invoiceLinesIn: purchase.answers).all : nil
-        paidInvoice = lines.map(invoice.completed) ?? invoice
+        latestInvoice = latest
+        let listed = try purchase.answers[LookupRequest.invoices]?.document.map { (document) throws(JSONError) in
+            try ListPage(document) { (value) throws(JSONError) in try InvoiceObject(value, addOns: addOns) }.elements
+        }
+        // Lines that are not shown would cost further requests.
+        earlierInvoices = (listed ?? []).filter {
+            $0.status == "paid" && $0.subscription == shown.id && $0.id != latest?.id && !$0.needsLinesOncePaid
+        }
+    }
+
+    /// The latest invoice, if it is paid.
+    var paidInvoice: InvoiceObject? { latestInvoice?.status == "paid" ? latestInvoice : nil }
+
+    /// The paid invoices, the latest first. None of a subscription whose charge is open: stated as new as the answer, an earlier payment
+    /// would pass for that of the open charge.
+    var settledInvoices: [InvoiceObject] { isSettled ? [paidInvoice].compactMap(\.self) + earlierInvoices : [] }
+
+    private var isSettled: Bool { subscription.status == .active || subscription.status == .trialing }
+
+    /// Since when further invoices may be of interest: the start of the first current period that the latest one is not for. Nil if
+    /// there is none, or no invoice was made since.
+    var invoicesSince: Milliseconds? {
+        guard isSettled, let latestInvoice,
+            let since = subscription.spans.lazy.map(\.start).filter({ $0 != latestInvoice.paidStart }).min()
+        else { return nil }
+        return latestInvoice.created ?? since < since ? nil : since
     }
 }
 
@@ -125,6 +151,11 @@ extension Mapping {
         } else if purchased.showsSchedule, subscription.pendingItems.isEmpty {
             stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
+        let begun = began(purchased, stated)
+        let reported = Set(begun.compactMap(\.subject.transaction?.rawValue))
+        for invoice in purchased.settledInvoices where invoice.id.map({ !reported.contains($0) }) ?? false {
+            stated.subject.facts += chargeFacts(invoice)
+        }
         let made = identified(stated) + [change].compactMap(\.self)
         let drafts = zip(made, stated.subject.facts.assigned(to: made.map(\.event.event))).map { draft, facts in
             var subject = draft.subject
@@ -133,10 +164,8 @@ extension Mapping {
         }
         // The payment decides if the beginning is news, as it does for the invoice's own notification. The
         // subscription's other statements were perhaps made before, without an event.
-        guard let began = began(purchased, stated) else {
-            return drafts.isEmpty ? stated.none(.unchanged) : .events(drafts)
-        }
-        return .events([began] + drafts, beside: drafts.isEmpty ? stated.subject.facts : [])
+        guard !begun.isEmpty else { return drafts.isEmpty ? stated.none(.unchanged) : .events(drafts) }
+        return .events(begun + drafts, beside: drafts.isEmpty ? stated.subject.facts : [])
     }
 
     /// The events of a subscription, apart from the beginning of a period.
@@ -169,12 +198,16 @@ extension Mapping {
         return Draft(event, about: draft.subject)
     }
 
-    /// The period that runs, where its invoice is paid.
-    private func began(_ purchased: PurchasedSubscription, _ stated: Stated) -> Draft? {
-        let subscription = purchased.subscription
-        guard subscription.status == .active || subscription.status == .trialing,
-            let invoice = purchased.paidInvoice, let span = invoice.paidSpan,
-            let current = subscription.spans.first(where: { $0.start == span.start })
+    /// The periods that run, where their invoices are paid.
+    private func began(_ purchased: PurchasedSubscription, _ stated: Stated) -> [Draft] {
+        var ids: Set<EventID> = []
+        let begun = purchased.settledInvoices.compactMap { began(by: $0, in: stated) }
+        return begun.filter { ids.insert($0.event.id).inserted }.reversed()
+    }
+
+    private func began(by invoice: InvoiceObject, in stated: Stated) -> Draft? {
+        let subscription = stated.subscription
+        guard let span = invoice.paidSpan, let current = subscription.spans.first(where: { $0.start == span.start })
         else { return nil }
         let isFree = invoice.purpose == .start && invoice.isFreeFromTheStart
         // After a change of product, the name under which the first period was reported is unknown.
