@@ -463,8 +463,12 @@ story("anonymous-then-identified", "An alias is no move: the account found under
       [o.begin(T0, T0, T1, "t1"), known.renew(T1, T1, T2, "t2")],
       [holds(T1 + DAY, "u1", True), holds(T1 + DAY, "$anonymous:1", True)], contradictions=[])
 other = Lineage(account="u2"); other.count = 10
-story("claimed-by-another-account", "Another account turns up without a transfer: a conflict, no move.",
+story("moved-without-a-transfer", "A relay names another account for a later period: the purchase has moved to it.",
       [first, other.renew(T1, T1, T2, "t2")],
+      [holds(T0 + DAY, "u1", True), holds(T1 + DAY, "u1", False), holds(T1 + DAY, "u2", True)], contradictions=[])
+a, b = Lineage(provider="apple"), Lineage(provider="apple", account="u2"); b.count = 10
+story("claimed-by-another-account", "Another account turns up at a store, without a transfer: a conflict, no move.",
+      [a.begin(T0, T0, T1, "t1"), b.renew(T1, T1, T2, "t2")],
       [holds(T1 + DAY, "u1", True), holds(T1 + DAY, "u2", False, conflicts=1)], contradictions=["ownership"])
 
 # Rules of the article ------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ struct ErasureTests {
         case handover
         /// It never was hers: she was named for it later.
         case conflict
+        /// The relay names him for a later period.
+        case naming
         /// A relay had moved it to her before it moved it to him.
         case twice
     }
@@ -35,7 +37,8 @@ struct ErasureTests {
         on day: Int,
         by account: Account.Identifier,
         of lineage: SubscriptionID = Self.lineage,
-        transferring: Bool = false
+        transferring: Bool = false,
+        from provider: Provider = .revenuecat
     ) -> Normalization {
         let period = ServicePeriod(start: Self.day(day), end: Self.day(day + 30))
         let transaction = "\(lineage.id)-\(day)"
@@ -45,7 +48,7 @@ struct ErasureTests {
         ]
         if transferring { facts.append(.transfer(.init(from: [], to: [account]))) }
         let event = LifecycleEvent.renewed(.init(cause: .scheduled, phase: .regular, period: period))
-        return result(event, of: lineage, on: day, account: account, facts: facts)
+        return result(event, of: lineage, on: day, account: account, facts: facts, from: provider)
     }
 
     private func transfer(
@@ -62,14 +65,15 @@ struct ErasureTests {
         of lineage: SubscriptionID?,
         on day: Int,
         account: Account.Identifier?,
-        facts: [Fact]
+        facts: [Fact],
+        from provider: Provider = .revenuecat
     ) -> Normalization {
         let notification = "\(lineage?.id ?? "accounts")-\(day)"
         return Normalization([
             NormalizedEvent(
                 id: EventID(provider: .revenuecat, environment: .production, notification: notification),
                 event: event,
-                provider: .revenuecat,
+                provider: provider,
                 store: .appStore,
                 environment: .production,
                 subscription: lineage,
@@ -107,7 +111,9 @@ struct ErasureTests {
                 ),
             ]
         case .conflict:
-            [payment(on: 0, by: ben), payment(on: 5, by: ada)]
+            [payment(on: 0, by: ben), payment(on: 5, by: ada, from: .apple)]
+        case .naming:
+            [payment(on: 0, by: ada), payment(on: 5, by: ben)]
         case .twice:
             [
                 payment(on: 0, by: cleo), transfer(on: 3, from: cleo, to: ada), transfer(on: 5, from: ada, to: ben),

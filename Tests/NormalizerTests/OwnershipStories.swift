@@ -273,6 +273,186 @@ struct OwnershipStories {
         }
     }
 
+    // MARK: A relay names the present owner
+
+    /// A statement of a relay's about a month of the one purchase "O1", which begins on day 0.
+    static func month(_ month: Int, of account: String, aliases: [String] = [], at days: Double) -> NormalizedEvent {
+        let start = Double(month) * 30
+        let period = ServicePeriod(start: AccountStories.day(start), end: AccountStories.day(start + 30))
+        let transaction = TransactionID("O1-\(month)")
+        return AccountStories.event(
+            .autoRenewEnabled,
+            transaction,
+            at: days,
+            of: "O1",
+            by: .revenuecat,
+            facts: [
+                .period(.init(period, product: "basic", phase: .regular, transaction: transaction)),
+                .owner(Account(account, .appUserID, aliases: aliases.map { .init($0, .appUserID) })),
+            ]
+        )
+    }
+
+    /// Statements, and who owns at which day; of several names of one account the first by name.
+    struct Naming: CustomTestStringConvertible {
+        var testDescription: String
+        var story: [NormalizedEvent]
+        var owners: [Double: [String]]
+
+        init(_ what: String, _ story: [NormalizedEvent], owners: [Double: [String]]) {
+            (testDescription, self.story, self.owners) = (what, story, owners)
+        }
+    }
+
+    @Test(
+        "a purchase is that of the account which a relay named last for the latest period",
+        arguments: [
+            Naming(
+                "a lost transfer, in the next period",
+                [month(0, of: "u1", at: 0), month(1, of: "u2", at: 30), month(2, of: "u2", at: 60)],
+                owners: [20: ["u1"], 31: ["u2"], 65: ["u2"]]
+            ),
+            Naming(
+                "in the same period",
+                [month(0, of: "u1", at: 0), month(0, of: "u2", at: 10)],
+                owners: [9: ["u1"], 11: ["u2"]]
+            ),
+            Naming(
+                "a period charged ahead",
+                [month(0, of: "u1", at: 0), month(1, of: "u2", at: 29.5), month(0, of: "u1", at: 29.8)],
+                owners: [29: ["u1"], 31: ["u2"]]
+            ),
+            Naming(
+                "an earlier period stated again",
+                [month(0, of: "u1", at: 0), month(1, of: "u2", at: 30), month(0, of: "u1", at: 70)],
+                owners: [20: ["u1"], 40: ["u2"], 80: ["u2"]]
+            ),
+            Naming(
+                "there and back",
+                [month(0, of: "u1", at: 0), month(1, of: "u2", at: 30), month(2, of: "u1", at: 60)],
+                owners: [20: ["u1"], 65: ["u1"]]
+            ),
+            Naming(
+                "two lost transfers",
+                [month(0, of: "u1", at: 0), month(1, of: "u2", at: 30), month(2, of: "u3", at: 60)],
+                owners: [20: ["u1"], 40: ["u2"], 65: ["u3"]]
+            ),
+            Naming(
+                "the first of two transfers is lost",
+                [month(0, of: "u1", at: 0), moved(["u2"], ["u3"], at: 20), month(1, of: "u3", at: 30)],
+                owners: [10: ["u1"], 35: ["u3"]]
+            ),
+            Naming(
+                "a transfer names the account by a name that is unknown",
+                [month(0, of: "$RCAnonymousID:1", at: 0), moved(["u1"], ["u2"], at: 10), month(0, of: "u2", at: 15)],
+                owners: [9: ["$RCAnonymousID:1"], 16: ["u2"]]
+            ),
+            Naming(
+                "a login, of which no webhook speaks",
+                [month(0, of: "$RCAnonymousID:1", at: 0), month(0, of: "u1", at: 10)],
+                owners: [9: ["$RCAnonymousID:1"], 11: ["u1"]]
+            ),
+            Naming(
+                "a login that is named",
+                [month(0, of: "$RCAnonymousID:1", at: 0), month(0, of: "u1", aliases: ["$RCAnonymousID:1"], at: 10)],
+                owners: [11: ["$RCAnonymousID:1", "u1"]]
+            ),
+            Naming(
+                "both transfers are known",
+                [
+                    month(0, of: "u1", at: 0), moved(["u1"], ["u2"], at: 10), month(1, of: "u2", at: 30),
+                    moved(["u2"], ["u1"], at: 40), month(2, of: "u1", at: 60),
+                ],
+                owners: [9: ["u1"], 20: ["u2"], 35: ["u2"], 45: ["u1"], 65: ["u1"]]
+            ),
+            Naming(
+                "a transfer is known, and the one after it is lost",
+                [month(0, of: "u1", at: 0), moved(["u1"], ["u2"], at: 10), month(1, of: "u3", at: 30)],
+                owners: [9: ["u1"], 20: ["u2"], 35: ["u3"]]
+            ),
+            Naming(
+                "two accounts become one",
+                [
+                    month(0, of: "u1", at: 0), linked([.init("u1", .appUserID), .init("u2", .appUserID)], at: 10),
+                    month(1, of: "u2", at: 30),
+                ],
+                owners: [9: ["u1"], 20: ["u1", "u2"], 35: ["u1", "u2"]]
+            ),
+        ]
+    )
+    func presentOwner(naming: Naming) {
+        for story in naming.story.orders(seed: 11) {
+            let ledger = Self.ledger(story)
+            #expect(ledger.states.flatMap { ledger.ownership(of: $0).conflicts } == [])
+            for (day, owners) in naming.owners {
+                let named = ["$RCAnonymousID:1", "u1", "u2", "u3"].filter {
+                    !ledger.states(of: [.init($0, .appUserID)], in: .production, at: AccountStories.day(day)).isEmpty
+                }
+                #expect(named == owners, "day \(day)")
+            }
+        }
+    }
+
+    @Test("the buyer whom a store repeats under another source loses the purchase with the relay's name of it")
+    func presentOwnerUnderTwoSources() {
+        let buyer = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        func repeated(at days: Double) -> NormalizedEvent {
+            var event = Self.owned("O1", .appStore, by: Account(buyer, .appAccountToken), at: days)
+            (event.provider, event.event) = (.apple, .autoRenewEnabled)
+            event.id = EventID(provider: .apple, environment: .production, notification: "\(days)")
+            return event
+        }
+        let story = [
+            Self.month(0, of: buyer, at: 0), repeated(at: 1), Self.month(1, of: "u2", at: 30), repeated(at: 40),
+        ]
+        for story in story.orders(seed: 12) {
+            let ledger = Self.ledger(story)
+            for source in [Account.Source.appUserID, .appAccountToken] {
+                #expect(!ledger.access(of: .init(buyer, source), at: AccountStories.day(45)).decision.isGranted)
+            }
+            #expect(ledger.access(of: .init("u2", .appUserID), at: AccountStories.day(45)).decision.isGranted)
+            #expect(ledger.states.flatMap { ledger.ownership(of: $0).conflicts } == [])
+        }
+    }
+
+    @Test("a handover of the host's stays while the relay names the account that it named before")
+    func handoverOfPresentOwner() throws {
+        let first = Self.month(0, of: "u1", at: 0)
+        let handover = StoreStatement.handover(
+            of: try #require(first.subscription),
+            to: Account("u5", .appUserID),
+            at: AccountStories.day(10)
+        )
+        func owner(_ later: [NormalizedEvent]) -> [String] {
+            var ledger = Self.ledger([first])
+            ledger.apply(handover)
+            for event in later { _ = ledger.apply(event) }
+            return ledger.states.flatMap { ledger.ownership(of: $0).accounts.map(\.id) }
+        }
+        #expect(owner([Self.month(1, of: "u1", at: 30)]) == ["u5"])
+        #expect(owner([Self.month(1, of: "u2", at: 30)]) == ["u2"])
+    }
+
+    @Test("a state of an earlier version has its owner until a later period is stated")
+    func storedNaming() throws {
+        let events = [Self.month(0, of: "u1", at: 0), Self.month(1, of: "u2", at: 30)]
+        let state = try #require(Self.ledger(events).states.first)
+        let text = String(decoding: try CanonicalJSON.bytes(state), as: UTF8.self)
+        let earlier = text.replacing(try Regex(#","holding":\{[^}]*\}"#), with: "")
+        #expect(earlier != text)
+        let stored = try CanonicalJSON.value(SubscriptionState.self, from: Array(earlier.utf8))
+        #expect(stored.ownership.accounts.map(\.id) == ["u1"])
+        #expect(stored.ownership.conflicts.map(\.claimed.id) == ["u2"])
+        for (event, owner) in [
+            (Self.month(0, of: "u1", at: 70), "u1"), (Self.month(1, of: "u2", at: 70), "u2"),
+            (Self.month(2, of: "u2", at: 70), "u2"),
+        ] {
+            var state = stored
+            _ = state.apply(event)
+            #expect(state.ownership.accounts.map(\.id) == [owner])
+        }
+    }
+
     /// A store writes the account that was set at purchase into all that it states later.
     @Test(
         "a buyer whom the store named before a transfer is no word against it, and one whom it names first since then is",
@@ -383,7 +563,9 @@ struct OwnershipStories {
         for name in names { #expect(Self.stores(name.id, moved) == []) }
         #expect(Self.stores("u3", moved) == [.rcBilling, .appStore])
         // Another account's claim stays a conflict, and one name, or names of different sources, link nothing.
-        let claimed = Self.ledger(story + [Self.owned("W1", .rcBilling, by: Account("u4", .appUserID), at: 5)])
+        var other = Self.owned("W1", .rcBilling, by: Account("u4", .appUserID), at: 5)
+        other.provider = .apple
+        let claimed = Self.ledger(story + [other])
         let access = claimed.access(of: Account.Identifier("u4", .appUserID), at: AccountStories.day(100))
         #expect(access.conflicts.map(\.claimed.id) == ["u4"])
         #expect(!access.decision.isGranted)
@@ -435,9 +617,11 @@ struct OwnershipStories {
         #expect(Self.stores(composed, ledger) == [.appStore])
         #expect(Self.stores(decomposed, ledger) == [.stripe])
         #expect(ledger.accounts.count == 2)
+        var stated = Self.owned("O1", .appStore, by: Account(decomposed, .appUserID), at: 1)
+        stated.provider = .apple
         let both = Self.ledger([
             Self.owned("O1", .appStore, by: Account(composed, .appUserID)),
-            Self.owned("O1", .appStore, by: Account(decomposed, .appUserID), at: 1),
+            stated,
         ])
         let state = try #require(both.states.first)
         #expect(state.ownership.conflicts.count == 1)

@@ -1,6 +1,7 @@
 import FoundationEssentials
-import NotificationSimulator
 import Normalizer
+import NotificationSimulator
+import RevenueCatEvents
 import Testing
 import WireJSON
 
@@ -262,5 +263,40 @@ struct LostWebhookTests {
         // The month after one that was paid counts, though its own webhook is lost.
         let paid = try sold.event("RENEWAL", at: ended + day, from: ended + day, to: t2)
         #expect(try reading(failure + [paid, naming[0]], on: [32, 39, 40, 61]).access == [true, false, true, true])
+    }
+
+    // MARK: The customer
+
+    /// RevenueCat names only the new customer in all that follows, and sends no webhook when an anonymous customer logs in.
+    @Test(
+        "after a lost TRANSFER the customer whom RevenueCat names next has the purchase, by a webhook or by an answer",
+        arguments: ["u1", "$RCAnonymousID:1"]
+    )
+    func lostTransfer(former: String) async throws {
+        func naming(_ customer: String) -> KeyValuePairs<String, JSONText?> {
+            let name = JSONText.string(customer)
+            return ["app_user_id": name, "original_app_user_id": name, "aliases": [name]]
+        }
+        func owners(_ ledger: AccountLedger, at time: Int64) -> [String] {
+            ["u1", "u2", "$RCAnonymousID:1"].filter {
+                ledger.access(of: .init($0, .appUserID), at: date(time)).decision.isGranted
+            }
+        }
+        let bought = traps.purchase.with(naming(former))
+        let answer = try await ClientTests.subscription([
+            "customer_id": "u2", "original_customer_id": .string(former),
+        ])
+        var asked = try ledger([bought])
+        asked.apply(answer.statement(about: TrapTests.lineage, product: "pro_m", at: date(t0 + 10 * day)))
+        #expect(owners(asked, at: t0 + 9 * day) == [former])
+        #expect(owners(asked, at: t0 + 11 * day) == ["u2"])
+
+        let later = [traps.renewal.with(naming("u2")), bought]
+        for order in [later, later.reversed()] {
+            let renewed = try ledger(order)
+            #expect(owners(renewed, at: t0 + 9 * day) == [former])
+            #expect(owners(renewed, at: t1 + day) == ["u2"])
+            #expect(renewed.states.flatMap(\.contradictions) == [])
+        }
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SignatureCore
 
 /// When an account was named as the owner of a lineage, with its other names.
@@ -8,19 +9,23 @@ package struct AccountClaim: Hashable, Sendable, Codable {
     package var latest: Citation
     /// The first of the names that the account has in this source; none for that name itself.
     package var aliases: Set<Account.Identifier>
+    /// The last word of a provider that names the present owner; nil without one.
+    package var holding: Holding?
 
     package mutating func merge(_ other: AccountClaim) {
+        holding = [holding, other.holding].compactMap(\.self).max()
         if other.first.bindsBefore(first) { first = other.first }
         if latest.precedes(other.latest) { latest = other.latest }
         aliases.formUnion(other.aliases)
     }
 
-    private enum CodingKeys: String, CodingKey { case first, latest, aliases }
+    private enum CodingKeys: String, CodingKey { case first, latest, aliases, holding }
 
-    package init(first: Citation, latest: Citation, aliases: Set<Account.Identifier>) {
-        self.first = first
-        self.latest = latest
+    package init(_ citation: Citation, aliases: Set<Account.Identifier>, holding: Holding?) {
+        first = citation
+        latest = citation
         self.aliases = aliases
+        self.holding = holding
     }
 
     package init(from decoder: any Decoder) throws {
@@ -28,6 +33,7 @@ package struct AccountClaim: Hashable, Sendable, Codable {
         first = try container.decode(Citation.self, forKey: .first)
         latest = try container.decode(Citation.self, forKey: .latest)
         aliases = Set(try container.decodeIfPresent([Account.Identifier].self, forKey: .aliases) ?? [])
+        holding = try container.decodeIfPresent(Holding.self, forKey: .holding)
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -35,6 +41,49 @@ package struct AccountClaim: Hashable, Sendable, Codable {
         try container.encode(first, forKey: .first)
         try container.encode(latest, forKey: .latest)
         if !aliases.isEmpty { try container.encode(aliases.inOrder, forKey: .aliases) }
+        try container.encodeIfPresent(holding, forKey: .holding)
+    }
+}
+
+/// When an account was named as the one that has a purchase. The word about a later period is greater, and of two about one period the
+/// later word: an old period that is stated again says who had it then.
+package struct Holding: Hashable, Sendable, Comparable {
+    /// When the period began that the statement is about, in milliseconds. A statement about none is about its own time.
+    package var start: Int64
+    /// When it was stated, in milliseconds.
+    package var stated: Int64
+
+    package static func < (lhs: Self, rhs: Self) -> Bool { (lhs.start, lhs.stated) < (rhs.start, rhs.stated) }
+}
+
+extension Holding: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case start = "period_start"
+        case stated = "asserted_at"
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        start = try container.decode(EventTime.self, forKey: .start).milliseconds
+        stated = try container.decode(EventTime.self, forKey: .stated).milliseconds
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        for (key, time) in [(CodingKeys.start, start), (.stated, stated)] {
+            try container.encode(EventTime(wrappedValue: Date(millisecondsSince1970: time)), forKey: key)
+        }
+    }
+}
+
+extension StoreStatement {
+    /// The word of the statement on the account that it names; nil if its provider repeats the account that was set at purchase.
+    var holding: Holding? {
+        guard provider.rules.namesPresentOwner else { return nil }
+        var start: Int64?
+        for case .period(let period) in facts { start = max(start ?? .min, period.period.startMilliseconds) }
+        let stated = assertedAt.millisecondsSince1970
+        return Holding(start: start ?? stated, stated: stated)
     }
 }
 
@@ -54,8 +103,8 @@ public struct Ownership: Hashable, Sendable, Codable {
     ///
     /// Identifiers of different sources bind side by side: only the host knows which of its accounts they stand for.
     public var accounts: [Account.Identifier]
-    /// Claims that were not followed. A purchase moves by a stated transfer alone, never because another account
-    /// turns up.
+    /// Claims that were not followed. A purchase moves by a stated transfer, or by a provider that names the present owner, and never
+    /// because another account turns up elsewhere.
     public var conflicts: [Conflict]
 }
 
@@ -78,21 +127,21 @@ extension SubscriptionState {
     /// When the host claimed it last, in milliseconds since 1970.
     package var lastClaim: Int64? { claims.values.filter(\.first.provider.isHost).map(\.latest.milliseconds).max() }
 
-    mutating func claim(_ account: Account, by citation: Citation) {
+    mutating func claim(_ account: Account, by citation: Citation, _ holding: Holding?) {
         let identifiers = account.identifiers.filter { !$0.id.isEmpty }
         guard let primary = identifiers.first else { return }
         for identifier in identifiers {
             // Names of different sources stand side by side.
             let isAlias = identifier != primary && identifier.source == primary.source
-            let claim = AccountClaim(first: citation, latest: citation, aliases: isAlias ? [primary] : [])
+            let claim = AccountClaim(citation, aliases: isAlias ? [primary] : [], holding: holding)
             if claims[identifier]?.merge(claim) == nil { claims[identifier] = claim }
         }
         if identifiers.count > 1 { claims.settleAliases() }
     }
 
-    /// The owner: the account that was named first, or that the lineage was last transferred to, with its aliases. If
-    /// two accounts are unconnected, the later named one is a conflict; so is an account that only the host claims, if
-    /// a provider names another.
+    /// The owner: the account that was named first, or that the lineage was last transferred to, with its aliases. A provider that names
+    /// the present owner transfers it by that. Of two other accounts that are unconnected the later named one is a conflict; so is an
+    /// account that only the host claims, if a provider names another.
     public var ownership: Ownership { Ownerships([self], after: []).ownership(at: 0) }
 
     /// The account that the lineage belongs to, with its other names.

@@ -8,7 +8,7 @@ struct Ownerships {
     /// By the names of accounts, the positions of the states that may belong to them.
     private var positions: [Account.Identifier: Set<Int>] = [:]
     /// When transfers named an account as the new one, in order.
-    private var arrivals: [Account.Identifier: [Int64]] = [:]
+    private var arrivals = Arrivals()
     /// When the first of the transfers was that were left out.
     private(set) var nextTransfer: Date?
 
@@ -18,24 +18,30 @@ struct Ownerships {
     init(_ states: [SubscriptionState], after transfers: some Sequence<AccountTransfer>, by time: Int64 = .max) {
         self.states = states
         bindings = states.map { Binding($0.claims) }
-        var moves = transfers.map { (move: $0, position: Int?.none) }
+        var moves = transfers.map { Move($0) }
         for (position, state) in states.enumerated() {
             for name in bindings[position].names { positions[name, default: []].insert(position) }
             guard let transfer = state.transfer else { continue }
             let move = AccountTransfer(environment: state.environment, transfer: transfer.value, by: transfer.by)
-            moves.append((move, position))
+            moves.append(Move(move, at: position))
         }
-        nextTransfer = moves.map(\.move.moment).filter { $0 > time }.min().map(
-            Date.init(millisecondsSince1970:)
-        )
-        moves.sort { $0.move.precedes($1.move) }
-        for (move, _) in moves {
-            for name in move.recipients { arrivals[name.name, default: []].append(move.moment) }
+        for move in moves { arrivals.insert(move) }
+        for (position, state) in states.enumerated() {
+            let named = bindings[position].successions(in: state.environment, at: position, after: arrivals)
+            for move in named { arrivals.insert(move) }
+            moves += named
         }
-        let played = moves.partitioningIndex { $0.move.moment > time }
-        if played < moves.count { nextTransfer = Date(millisecondsSince1970: moves[played].move.moment) }
-        for (move, position) in moves[..<played] {
-            if let position { apply(move, at: [position]) } else { apply(move) }
+        moves.sort { $0.transfer.precedes($1.transfer) }
+        let played = moves.partitioningIndex { $0.transfer.moment > time }
+        if played < moves.count { nextTransfer = Date(millisecondsSince1970: moves[played].transfer.moment) }
+        for move in moves[..<played] {
+            guard let position = move.position else {
+                apply(move.transfer)
+                continue
+            }
+            // An account that has it under one of its names keeps the others.
+            if move.isByName, bindings[position].isOwned(by: move.transfer.recipients) { continue }
+            apply(move.transfer, at: [position])
         }
     }
 
@@ -89,14 +95,18 @@ struct Ownerships {
         var latest: (former: Int64?, new: Int64?, formerElsewhere: Int64?)
         var known: [Account.Identifier: (isFormer: Bool, isNew: Bool)] = [:]
         for (identifier, claim) in states[position].claims {
-            guard let stated = claim.latestStated, stated > move.moment else { continue }
+            guard let stated = claim.latestStated, stated > move.moment,
+                !states[position].isOfPast(claim, at: move.moment)
+            else { continue }
             let account = bindings[position].groups.representative(of: identifier)
             let names = known[account] == nil ? bindings[position].names(with: identifier) : []
             let (isFormer, isNew) =
                 known[account] ?? (!names.isDisjoint(with: former), !names.isDisjoint(with: new))
             known[account] = (isFormer, isNew)
             // Two names of one customer decide nothing.
-            guard isFormer != isNew, !isExplained(identifier, by: stated, since: move) else { continue }
+            guard isFormer != isNew,
+                arrivals.last(of: identifier.name, at: position, after: move.moment, through: stated) == nil
+            else { continue }
             switch (isNew, sources.contains(identifier.source)) {
             case (true, _): latest.new = max(latest.new ?? stated, stated)
             case (false, true): latest.former = max(latest.former ?? stated, stated)
@@ -108,12 +118,42 @@ struct Ownerships {
         if latest.new != nil { return .new }
         return latest.formerElsewhere == nil ? nil : .former
     }
+}
 
-    /// True if another transfer brought the lineage to an account between a transfer and a statement that names it.
-    private func isExplained(_ identifier: Account.Identifier, by stated: Int64, since move: AccountTransfer) -> Bool {
-        guard let arrivals = arrivals[identifier.name] else { return false }
-        let next = arrivals.partitioningIndex { $0 > move.moment }
-        return next < arrivals.count && arrivals[next] <= stated
+/// A transfer in the order of all.
+private struct Move {
+    let transfer: AccountTransfer
+    /// That of the only state that it concerns; nil if it names accounts alone.
+    let position: Int?
+    /// True if later names show it, and nothing else.
+    let isByName: Bool
+
+    init(_ transfer: AccountTransfer, at position: Int? = nil, isByName: Bool = false) {
+        self.transfer = transfer
+        self.position = position
+        self.isByName = isByName
+    }
+}
+
+/// When moves named accounts as the new ones.
+private struct Arrivals {
+    /// By the names of the accounts, in order.
+    private var moves: [Account.Identifier: [(moment: Int64, position: Int?)]] = [:]
+
+    mutating func insert(_ move: Move) {
+        let moment = move.transfer.moment
+        for name in move.transfer.recipients.map(\.name) {
+            let index = moves[name]?.partitioningIndex { $0.moment > moment } ?? 0
+            moves[name, default: []].insert((moment, move.position), at: index)
+        }
+    }
+
+    /// The last moment of a stretch at which a state may have come to an account.
+    func last(of name: Account.Identifier, at position: Int, after start: Int64, through end: Int64) -> Int64? {
+        guard let moves = moves[name] else { return nil }
+        return moves[..<moves.partitioningIndex { $0.moment > end }].reversed()
+            .prefix { $0.moment > start }
+            .first { $0.position == nil || $0.position == position }?.moment
     }
 }
 
@@ -128,7 +168,7 @@ extension AccountTransfer {
 extension AccountClaim {
     /// When a provider named the account last; nil if only the host did.
     fileprivate var latestStated: Int64? {
-        [latest, first].first { !$0.provider.isHost }?.milliseconds
+        holding?.stated ?? [latest, first].first { !$0.provider.isHost }?.milliseconds
     }
 }
 
@@ -190,6 +230,10 @@ private struct Binding {
             }
     }
 
+    func isOwned(by accounts: [Account.Identifier]) -> Bool {
+        accounts.contains { destination.contains($0) || bound[$0.source] == $0 }
+    }
+
     mutating func add(_ names: [Account.Identifier]) { destination.formUnion(names) }
 
     mutating func keep(despite move: AccountTransfer) { kept.append(move) }
@@ -205,6 +249,76 @@ private struct Binding {
         kept = []
     }
 
+    /// An account, as providers name it that name the present owner.
+    private struct Holder {
+        var first: Citation
+        var holding: Holding
+        /// False if only an earlier version of the state knows of it, which did not keep the period.
+        var isNamed: Bool
+    }
+
+    /// The moves that follow from the names: a lineage is that of the account which was named last for its latest period.
+    func successions(in environment: StoreEnvironment, at position: Int, after arrivals: Arrivals) -> [Move] {
+        let sources = Set(claims.filter { $0.value.holding != nil }.map(\.key.source))
+        return sources.flatMap { successions(of: $0, in: environment, at: position, after: arrivals) }
+    }
+
+    private func successions(
+        of source: Account.Source,
+        in environment: StoreEnvironment,
+        at position: Int,
+        after arrivals: Arrivals
+    ) -> [Move] {
+        var holders: [Account.Identifier: Holder] = [:]
+        for (identifier, claim) in claims where identifier.source == source {
+            guard let stated = claim.latestStated else { continue }
+            let account = groups.representative(of: identifier)
+            let holding = claim.holding ?? Holding(start: stated, stated: stated)
+            var holder = holders[account] ?? Holder(first: claim.first, holding: holding, isNamed: false)
+            if claim.first.precedes(holder.first) { holder.first = claim.first }
+            holder.holding = max(holder.holding, holding)
+            if claim.holding != nil { holder.isNamed = true }
+            holders[account] = holder
+        }
+        guard holders.count > 1 else { return [] }
+        let names = Set(holders.keys.flatMap { groups.members(with: $0) })
+        var previous: Holder?
+        var moves: [Move] = []
+        for (account, holder) in holders.sorted(by: {
+            $0.value.holding == $1.value.holding ? $0.key.precedes($1.key) : $0.value.holding < $1.value.holding
+        }) {
+            defer { previous = holder }
+            guard holder.isNamed else { continue }
+            let own = groups.members(with: account)
+            var moment = holder.first.milliseconds
+            if let previous {
+                let last = previous.holding.stated
+                let arrival = own.compactMap {
+                    arrivals.last(of: $0.name, at: position, after: last, through: holder.holding.stated)
+                }
+                .max()
+                // A transfer says when it came to the account, and a return lies after the last word on the other.
+                if let moved = arrival ?? (holder.first.precedes(previous.first) ? last : nil) {
+                    moment = moved.addingClamped(1)
+                }
+            }
+            if let last = moves.last { moment = max(moment, last.transfer.moment.addingClamped(1)) }
+            let transfer = LifecycleEvent.Transfer(
+                from: names.subtracting(own).inOrder,
+                to: own.inOrder,
+                at: Date(millisecondsSince1970: moment)
+            )
+            moves.append(
+                Move(
+                    AccountTransfer(environment: environment, transfer: transfer, by: holder.first),
+                    at: position,
+                    isByName: true
+                )
+            )
+        }
+        return moves
+    }
+
     func ownership(of state: SubscriptionState) -> Ownership {
         var accounts: Set<Account.Identifier> = []
         for identifier in bound.values { accounts.formUnion(groups.members(with: identifier)) }
@@ -212,7 +326,10 @@ private struct Binding {
         var conflicts: [Ownership.Conflict] = []
         for identifier in claims.keys.inOrder where !accounts.contains(identifier) {
             guard let claim = claims[identifier] else { continue }
-            if let movedAt, claim.latest.milliseconds <= movedAt || state.isOfPast(claim.latest, at: movedAt) {
+            if let movedAt, claim.latest.milliseconds <= movedAt || state.isOfPast(claim, at: movedAt) { continue }
+            if let holding = claim.holding,
+                accounts.contains(where: { claims[$0]?.holding.map { $0 > holding } == true })
+            {
                 continue
             }
             // The account that was set at purchase still names the buyer after a transfer.
@@ -231,11 +348,12 @@ private struct Binding {
 }
 
 extension SubscriptionState {
-    /// True if a statement is of a period that another one had followed by a moment. It names the owner of that time, whenever it is made.
-    fileprivate func isOfPast(_ statement: Citation, at moment: Int64) -> Bool {
+    /// True if the last word of a claim is of a period that another one had followed by a moment. It names the owner of that time, whenever
+    /// it is made.
+    fileprivate func isOfPast(_ claim: AccountClaim, at moment: Int64) -> Bool {
         let begun = periods.values.filter { !$0.fact.isProvisional && $0.start <= moment }
-        guard let own = begun.filter({ $0.by == statement }).map(\.start).max(), let last = begun.map(\.start).max()
-        else { return false }
+        let own = claim.holding?.start ?? begun.filter({ $0.by == claim.latest }).map(\.start).max()
+        guard let own, let last = begun.map(\.start).max() else { return false }
         return own < last
     }
 }

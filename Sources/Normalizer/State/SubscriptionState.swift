@@ -266,12 +266,20 @@ public struct SubscriptionState: Hashable, Sendable {
     @discardableResult
     mutating func join(_ statement: StoreStatement) -> Bool {
         let citation = Citation(statement)
+        let holding = statement.holding
         var isChanged = false
-        for fact in statement.facts where join(fact, of: statement.subscription, by: citation) { isChanged = true }
+        for fact in statement.facts where join(fact, of: statement.subscription, by: citation, holding) {
+            isChanged = true
+        }
         return isChanged
     }
 
-    private mutating func join(_ fact: Fact, of lineage: SubscriptionID, by citation: Citation) -> Bool {
+    private mutating func join(
+        _ fact: Fact,
+        of lineage: SubscriptionID,
+        by citation: Citation,
+        _ holding: Holding?
+    ) -> Bool {
         switch fact {
         case .period(let period):
             let entry = PeriodEntry(Assertion(period, by: citation), lineage: lineage)
@@ -294,7 +302,7 @@ public struct SubscriptionState: Hashable, Sendable {
             return noteSnapshot(of: purchase.transaction, by: citation) || isNew
         case .owner(let account):
             let known = claims
-            claim(account, by: citation)
+            claim(account, by: citation, holding)
             return claims != known
         case .transfer(let move):
             return transfer.insert(Assertion(move, by: citation))

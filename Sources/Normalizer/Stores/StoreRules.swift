@@ -102,6 +102,9 @@ package struct StoreRules: Hashable, Sendable {
     /// The consequence of a failed charge once there is no grace, or no more of it.
     package var troubleWithoutGrace: LifecycleEvent.Renewed.BillingTrouble = .retry
 
+    /// True if a statement names the account that has the purchase when it is made. Others repeat the account that was set at purchase.
+    package var namesPresentOwner = false
+
     /// The store whose name lineages have.
     package var lineageStore: PurchaseStore?
 
@@ -209,6 +212,13 @@ extension StoreRules {
         renamesOnReturn: true
     )
 
+    /// RevenueCat, whatever store it speaks of.
+    ///
+    /// - `namesPresentOwner`: all webhooks after a transfer name the new customer, in the API `customer_id` does, and a login after an
+    ///   anonymous purchase has no webhook of its own. https://www.revenuecat.com/docs/projects/restore-behavior
+    ///   https://community.revenuecat.com/general-questions-7/transfer-webhook-event-4804
+    static let revenueCat = StoreRules(namesPresentOwner: true)
+
     /// RevenueCat's Web Billing.
     ///
     /// - `chargesAhead`: up to an hour. https://www.revenuecat.com/docs/web/web-billing/subscription-lifecycle
@@ -273,6 +283,7 @@ extension Provider {
         case .apple: .appStore
         case .google: .playStore
         case .stripe: .stripe
+        case .revenuecat: .revenueCat
         default: .standard
         }
     }

@@ -73,6 +73,7 @@ struct RevenueCatHoldings {
     /// A subscription, or something bought once.
     struct Holding {
         var customer: String
+        var firstCustomer: String
         var original: String
         var transaction: String
         var product: String
@@ -141,9 +142,9 @@ struct RevenueCatHoldings {
         let reason = try event.optionalString("cancel_reason") ?? event.optionalString("expiration_reason")
         switch type {
         case "INITIAL_PURCHASE", "RENEWAL":
-            let (first, names) = (known.firstStart, known.names)
+            let (first, names, customer) = (known.firstStart, known.names, known.firstCustomer)
             known = read
-            known.firstStart = first
+            (known.firstStart, known.firstCustomer) = (first, customer)
             known.names.formUnion(names)
         case "CANCELLATION":
             switch reason {
@@ -177,10 +178,12 @@ struct RevenueCatHoldings {
 
     private func holding(_ event: ObjectReader) throws -> Holding {
         let transaction = try event.string("transaction_id")
+        let customer = try event.string("app_user_id")
         let start = try event.int64("purchased_at_ms")
         let price = event.optionalValue("price_in_purchased_currency")
         return Holding(
-            customer: try event.string("app_user_id"),
+            customer: customer,
+            firstCustomer: customer,
             original: try event.string("original_transaction_id"),
             transaction: transaction,
             product: try event.string("product_id"),
@@ -268,7 +271,8 @@ extension RevenueCatHoldings.Holding {
         let until = status.name == "in_grace_period" ? graceEnd ?? end : end
         return [
             "object": "subscription", "id": .string("sub\(original)"), "customer_id": .string(customer),
-            "original_customer_id": .string(customer), "product_id": .string(RevenueCatHoldings.reference(product)),
+            "original_customer_id": .string(firstCustomer),
+            "product_id": .string(RevenueCatHoldings.reference(product)),
             "starts_at": .integer(firstStart), "current_period_starts_at": .integer(start),
             "current_period_ends_at": end.map { .integer($0) } ?? .null,
             "ends_at": until.map { .integer($0) } ?? .null, "gives_access": .bool(status.givesAccess),
@@ -284,7 +288,8 @@ extension RevenueCatHoldings.Holding {
     var purchase: JSONText {
         [
             "object": "purchase", "id": .string("purchase\(transaction)"), "customer_id": .string(customer),
-            "original_customer_id": .string(customer), "product_id": .string(RevenueCatHoldings.reference(product)),
+            "original_customer_id": .string(firstCustomer),
+            "product_id": .string(RevenueCatHoldings.reference(product)),
             "purchased_at": .integer(start), "quantity": 1, "status": refundedAt == nil ? "owned" : "refunded",
             "environment": .string(environment), "store": .string(store),
             "store_purchase_identifier": .string(transaction), "ownership": "purchased",
