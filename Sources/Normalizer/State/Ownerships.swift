@@ -87,7 +87,7 @@ struct Ownerships {
     private enum Word { case former, new }
 
     /// The account that was named for the lineage since a transfer. The provider whose accounts moved knows best. Another one counts if
-    /// that one names none, and if the name is new: a store repeats the buyer of before in all that it states later.
+    /// that one names none, and if its name is shown to be new: a store repeats the buyer of before in all that it states later.
     private func word(on move: AccountTransfer, at position: Int) -> Word? {
         let sources = Set((move.transfer.from + move.recipients).map(\.source))
         let former = Set(move.transfer.from.map(\.name))
@@ -110,8 +110,8 @@ struct Ownerships {
             switch (isNew, sources.contains(identifier.source)) {
             case (true, _): latest.new = max(latest.new ?? stated, stated)
             case (false, true): latest.former = max(latest.former ?? stated, stated)
-            case (false, false) where claim.first.milliseconds <= move.moment: break
-            case (false, false): latest.formerElsewhere = stated
+            case (false, false) where states[position].isNew(claim, since: move.moment): latest.formerElsewhere = stated
+            case (false, false): break
             }
         }
         if let former = latest.former { return latest.new.map { $0 >= former } == true ? .new : .former }
@@ -355,5 +355,17 @@ extension SubscriptionState {
         let own = claim.holding?.start ?? begun.filter({ $0.by == claim.latest }).map(\.start).max()
         guard let own, let last = begun.map(\.start).max() else { return false }
         return own < last
+    }
+
+    /// True if a claim was first made after a moment by which its provider had stated the purchase without that name. A provider that is
+    /// first heard after it repeats the name that was set at purchase.
+    fileprivate func isNew(_ claim: AccountClaim, since moment: Int64) -> Bool {
+        let provider = claim.first.provider
+        func isBefore(_ statement: Citation) -> Bool {
+            statement.provider == provider && statement.milliseconds <= moment
+        }
+        guard claim.first.milliseconds > moment else { return false }
+        return claims.values.contains { isBefore($0.first) } || periods.values.contains { isBefore($0.by) }
+            || (provider.rules.statesAllOfTransactions && snapshots.values.contains { $0.first <= moment })
     }
 }

@@ -31,6 +31,8 @@ package struct SnapshotTimes: Hashable, Sendable {
         earlier = firsts
     }
 
+    var first: Int64 { earlier.first ?? last }
+
     /// The first time after a moment, as far as it was kept.
     func first(after moment: Int64) -> Int64? {
         earlier.first { $0 > moment } ?? (last > moment ? last : nil)
