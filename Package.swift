@@ -343,9 +343,9 @@ let package = Package(
         .testTarget(
             name: "RevenueCatEventsTests",
             dependencies: [
-                "AppleJWS", "ConformanceVectors", "CurlTransport", "HTTPTransport", "LoopbackServer", "Normalizer",
-                "NormalizerTesting", "NotificationSimulator", "RevenueCatEvents", "ShadowComparison", "VectorGenerator",
-                "WireJSON",
+                "AppleJWS", "ConformanceVectors", "CurlTransport", "HTTPTransport", "LifecycleJournal",
+                "LoopbackServer", "Normalizer", "NormalizerTesting", "NotificationSimulator", "RevenueCatEvents",
+                "ShadowComparison", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
         ),

@@ -76,17 +76,28 @@ struct ClientTests {
         product: String = "pro_m",
         at request: Int64 = t0 + day
     ) -> String {
-        var members = JSONMembers([
-            ("purchase_date", "2026-01-01T00:00:00Z"), ("original_purchase_date", "2026-01-01T00:00:00Z"),
-            ("expires_date", "2026-02-01T00:00:00Z"), ("grace_period_expires_date", .null),
-            ("billing_issues_detected_at", .null), ("unsubscribe_detected_at", .null), ("refunded_at", .null),
-            ("auto_resume_date", .null), ("period_type", "normal"), ("is_sandbox", false), ("store", "app_store"),
-            ("store_transaction_id", "O1"), ("ownership_type", "PURCHASED"),
-        ])
-        for (name, value) in changes { members[name] = value }
+        entries([(product, [changes])], at: request)
+    }
+
+    /// The older version's answer, with an entry for each product.
+    static func entries(
+        _ products: [(name: String, changes: [KeyValuePairs<String, JSONText?>])],
+        at request: Int64
+    ) -> String {
+        let entries = products.map { product in
+            var members = JSONMembers([
+                ("purchase_date", "2026-01-01T00:00:00Z"), ("original_purchase_date", "2026-01-01T00:00:00Z"),
+                ("expires_date", "2026-02-01T00:00:00Z"), ("grace_period_expires_date", .null),
+                ("billing_issues_detected_at", .null), ("unsubscribe_detected_at", .null), ("refunded_at", .null),
+                ("auto_resume_date", .null), ("period_type", "normal"), ("is_sandbox", false), ("store", "app_store"),
+                ("store_transaction_id", "O1"), ("ownership_type", "PURCHASED"),
+            ])
+            for (name, value) in product.changes.joined() { members[name] = value }
+            return "\(JSONText.string(product.name).text):\(members.text)"
+        }
         return """
             {"request_date":"x","request_date_ms":\(request),"subscriber":{"original_app_user_id":"u1","entitlements":{},\
-            "subscriptions":{\(JSONText.string(product).text):\(members.text)}}}
+            "subscriptions":{\(entries.joined(separator: ","))}}}
             """
     }
 

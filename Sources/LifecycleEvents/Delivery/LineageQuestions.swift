@@ -26,6 +26,12 @@ public struct LineageQuestion: Hashable, Sendable {
     public var accounts: [Account.Identifier] = []
     /// The product in the store's words, with its base plan where the store has one.
     public var product: ProductID?
+    /// The products that it had or was to have, by which a provider may show it that does not name it.
+    package var products: Set<ProductID> = []
+    /// The transactions that are known of it.
+    package var transactions: Set<TransactionID> = []
+    /// When its known periods began.
+    package var starts: [Date] = []
     /// True for a subscription, false for something bought once.
     public var isSubscription = true
     /// When the period began in which the purchase was first heard of. Later ones may be lost, and earlier ones are no news.

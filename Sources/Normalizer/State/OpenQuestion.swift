@@ -166,10 +166,28 @@ extension SubscriptionState {
         question.names = names + lineages.filter { !names.contains($0) }
         question.accounts = ownership.accounts
         question.product = newest?.fact.product ?? purchases.values.map(\.value.product).min()
+        question.products = products(in: timeline)
+        question.transactions = Set(charges.keys).union(transactionNames.keys).union(transactionNames.values)
+        for case .transaction(let transaction) in periods.keys { question.transactions.insert(transaction) }
+        question.starts = timeline.periods.map { Date(millisecondsSince1970: $0.start) }
         question.isSubscription = newest != nil || purchases.isEmpty
         question.since = timeline.firstHeard.map { Date(millisecondsSince1970: $0) }
         question.handle = question.names.lazy.compactMap { name in handles.first { $0.lineage == name } }.first
         return question
+    }
+
+    /// The products of the periods, and those that were stated as the next ones.
+    private func products(in timeline: PeriodTimeline) -> Set<ProductID> {
+        var products = Set(successions.compactMap(\.to))
+        for period in timeline.periods {
+            products.insert(period.fact.product)
+            products.formUnion(period.products.keys)
+        }
+        for (_, registers) in registers.all {
+            if let next = registers.nextProduct?.value.product { products.insert(next) }
+            if let next = registers.intent?.value.terms.nextProduct { products.insert(next) }
+        }
+        return products
     }
 }
 

@@ -14,20 +14,29 @@ struct LookupAnswer: Sendable, Hashable {
 
     /// The subscription that the webhook is about: of several, the one whose period began last.
     func subscription(about event: RevenueCatEvent) throws(JSONError) -> RevenueCatSubscription? {
-        let subscriptions: [RevenueCatSubscription]
         switch form {
         case .v2:
-            subscriptions = try RevenueCatSubscription.list(body).items
+            return try RevenueCatSubscription.list(body).items.max(by: RevenueCatSubscription.began)
         case .v1:
-            let store = event.store?.canonical
-            let product = event.productID.map { PurchaseStatement.product($0, store ?? .unknown).id }
-            subscriptions = try RevenueCatSubscription.subscriber(body).filter {
-                $0.product?.id == product && $0.store == store
-            }
+            guard let purchase = event.purchase else { return nil }
+            return CustomerEntries(try RevenueCatSubscription.subscriber(body)).subscription(of: purchase)
         }
-        return subscriptions.max {
-            ($0.period?.start ?? .distantPast) < ($1.period?.start ?? .distantPast)
-        }
+    }
+}
+
+extension RevenueCatEvent {
+    /// The purchase that it is about; nil if it names none.
+    fileprivate var purchase: LineageQuestion? {
+        let transactions = [originalTransactionID, transactionID].compactMap(\.self)
+        guard let id = transactions.first else { return nil }
+        let (store, environment) = (store?.canonical ?? .unknown, environment?.canonical ?? .unknown)
+        var purchase = LineageQuestion(
+            PurchaseStatement.lineage(id, in: store, environment),
+            askedAt: timestamp ?? .distantPast
+        )
+        purchase.product = productID.map(ProductID.init)
+        purchase.transactions = Set(transactions.map(TransactionID.init))
+        return purchase
     }
 }
 

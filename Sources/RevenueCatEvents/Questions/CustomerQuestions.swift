@@ -25,9 +25,7 @@ extension RevenueCatClient: LineageQuestions {
     private func answer(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
         guard !question.namesOnlyTransaction, let lineage = question.names.first(where: isName) else { return .unknown }
         if question.isSubscription {
-            let found = try await subscriptions(question, lineage).max {
-                ($0.period?.start ?? .distantPast) < ($1.period?.start ?? .distantPast)
-            }
+            let found = try await subscriptions(question, lineage).max(by: RevenueCatSubscription.began)
             guard var subscription = found else { return .unknown }
             subscription.product = try await product(
                 subscription.product,
@@ -92,10 +90,7 @@ extension RevenueCatClient: LineageQuestions {
         }
         for customer in customerIDs(question) {
             guard case .known(let subscriptions) = try await self.customer(customer) else { continue }
-            let found = subscriptions.filter {
-                $0.isSold(in: lineage) && $0.product.map(RevenueCatSubscription.name) == question.product
-            }
-            if !found.isEmpty { return found }
+            if let found = CustomerEntries(subscriptions).subscription(of: question) { return [found] }
         }
         return []
     }
@@ -113,13 +108,6 @@ extension RevenueCatClient: LineageQuestions {
             if !found.isEmpty { return found }
         }
         return []
-    }
-}
-
-extension RevenueCatSubscription {
-    /// True if it is of the store and environment of a lineage.
-    fileprivate func isSold(in lineage: SubscriptionID) -> Bool {
-        (store == .macAppStore ? .appStore : store) == lineage.store && environment == lineage.environment
     }
 }
 

@@ -1,0 +1,65 @@
+import FoundationEssentials
+import LifecycleEvents
+
+/// The older version's answer about a customer. It has an entry for each product, which names the transaction of the last period and
+/// does not name the purchase.
+struct CustomerEntries {
+    private let entries: [RevenueCatSubscription]
+
+    init(_ entries: [RevenueCatSubscription]) { self.entries = entries }
+
+    /// The entry that shows how a purchase stands; nil if no entry certainly does.
+    ///
+    /// After a change of product both products have entries, and the one that gives access counts, or else the one that began last.
+    /// Without access nothing has ended while another entry gives access that may be of the purchase: the change may be lost.
+    func subscription(of purchase: LineageQuestion) -> RevenueCatSubscription? {
+        var (own, mayGoOn): ([RevenueCatSubscription], Bool) = ([], false)
+        for entry in entries where purchase.names.contains(where: entry.isSold) {
+            guard let owner = entry.owner(among: [purchase]) else {
+                mayGoOn = mayGoOn || entry.givesAccess == true
+                continue
+            }
+            if owner == purchase { own.append(entry) }
+        }
+        let giving = own.filter { $0.givesAccess == true }
+        if let entry = giving.max(by: RevenueCatSubscription.began) { return entry }
+        return mayGoOn ? nil : own.max(by: RevenueCatSubscription.began)
+    }
+}
+
+extension RevenueCatSubscription {
+    /// True if the period of the first one began before that of the second.
+    static func began(_ first: Self, before second: Self) -> Bool {
+        (first.period?.start ?? .distantPast) < (second.period?.start ?? .distantPast)
+    }
+
+    /// True if it is of the store and environment of a lineage.
+    fileprivate func isSold(in lineage: SubscriptionID) -> Bool {
+        (store == .macAppStore ? .appStore : store) == lineage.store && environment == lineage.environment
+    }
+
+    /// The purchase that it is of, by its transaction, else by its product; nil if it is of none for certain.
+    ///
+    /// On Play the order of every renewal names the purchase, so the product alone says nothing.
+    fileprivate func owner(among purchases: [LineageQuestion]) -> LineageQuestion? {
+        let named = purchases.filter { isNamed(in: $0) }
+        guard store != .playStore || storeIdentifier == nil else { return named.first(where: isProduct) }
+        return named.first ?? purchases.first(where: isProduct)
+    }
+
+    private func isNamed(in purchase: LineageQuestion) -> Bool {
+        guard let storeIdentifier else { return false }
+        let transaction = TransactionID(storeIdentifier)
+        guard store == .playStore else {
+            return purchase.names.contains { $0.id == storeIdentifier } || purchase.transactions.contains(transaction)
+        }
+        let order = transaction.firstOrder
+        return purchase.names.contains { (LineageName($0.id).purchase ?? $0.id) == order.rawValue }
+            || purchase.transactions.contains { $0.firstOrder == order }
+    }
+
+    private func isProduct(of purchase: LineageQuestion) -> Bool {
+        guard let product = product.map(Self.name) else { return false }
+        return purchase.product?.mayBe(product) == true || purchase.products.contains { $0.mayBe(product) }
+    }
+}

@@ -1,0 +1,154 @@
+import FoundationEssentials
+import HTTPTransport
+import LifecycleJournal
+import NormalizerTesting
+import NotificationSimulator
+import Normalizer
+import RevenueCatEvents
+import Testing
+import WireJSON
+
+/// A journal that takes webhooks in, and asks RevenueCat about what is due.
+struct AskingJournal {
+    typealias Event = RevenueCatSimulator.Event
+
+    /// The customer's view at a time, and what the host hears.
+    struct Reading: Equatable {
+        /// Until when there is access, in milliseconds; nil without it.
+        var until: Int64?
+        var product: ProductID?
+        var credits: Int64 = 0
+        /// The questions that are due.
+        var open: [OpenQuestion.Reason] = []
+        /// The news of the answer.
+        var news: [LifecycleEvent.Kind] = []
+    }
+
+    private let journal: Journal
+    private let now: Int64
+    private static let user = Account.Identifier("u1", .appUserID)
+
+    init(_ webhooks: [Event], at now: Int64) async throws {
+        journal = Journal(MemoryJournal(), clock: TestClock(jumping: true), now: { date(now) })
+        self.now = now
+        try await apply(webhooks)
+    }
+
+    func apply(_ webhooks: [Event]) async throws {
+        for event in try CreditTests.events(webhooks) { try await journal.apply(Normalization([event])) }
+    }
+
+    /// Asks about everything that is due, and about everything else if `all` is true, and reads the present.
+    func reading(
+        after answer: String,
+        _ api: RevenueCatClient.API = .v1,
+        all: Bool = false
+    ) async throws -> Reading {
+        let transport = StubTransport()
+        transport.on(
+            .init(where: CustomerQuestionTests.isProduct),
+            respond: ClientTests.response(200, CustomerQuestionTests.product("basic_m"))
+        )
+        transport.on(.any, respond: ClientTests.response(200, answer))
+        let before = try await journal.events(limit: 1000).count
+        if all { try await journal.askAgain(about: .revenuecat) }
+        _ = try await journal.reconcile(with: [try ClientTests.client(transport, api)])
+        var reading = try await reading(at: now)
+        reading.news = try await journal.events(limit: 1000).dropFirst(before).map(\.event).filter(\.isNews)
+            .map(\.event.kind)
+        return reading
+    }
+
+    func reading(at moment: Int64) async throws -> Reading {
+        let ledger = try await journal.ledger(of: [Self.user])
+        var reading = Reading()
+        let access = ledger.access(of: Self.user, in: .production, at: date(moment))
+        if case .granted(let until, let grant) = access.decision {
+            (reading.until, reading.product) = (until?.millisecondsSince1970, grant.product)
+        }
+        let states = ledger.states(of: [Self.user], in: .production)
+        reading.open = states.flatMap(\.openQuestions).filter { $0.dueAt <= date(moment) }.map(\.reason)
+        reading.credits =
+            CreditStatement(of: states, under: CreditTests.policy, uses: [], at: date(moment)).balance
+        return reading
+    }
+}
+
+@Suite("What a journal learns from RevenueCat's answers about a customer")
+struct JournalQuestionTests {
+    typealias Event = RevenueCatSimulator.Event
+    typealias Period = RevenueCatSimulator.Period
+    typealias Reading = AskingJournal.Reading
+    typealias Entry = (name: String, changes: [KeyValuePairs<String, JSONText?>])
+
+    private static let april = t2 + 31 * day
+    private static let march = Period(t2, to: april, "O1-3")
+
+    private static func bought(
+        _ period: Period = .first,
+        store: String = "APP_STORE",
+        as type: String = "INITIAL_PURCHASE",
+        product: String = "basic_m"
+    ) -> Event {
+        CreditTests.event(
+            type,
+            at: period.start + 5000,
+            period,
+            product: product,
+            changing: ["store": .string(store), "original_transaction_id": .string(period.transaction)]
+        ).priced("10.00")
+    }
+
+    private static let announced = CreditTests.event(
+        "PRODUCT_CHANGE",
+        at: t0 + 10 * day,
+        .first,
+        product: "basic_m",
+        changing: ["new_product_id": "pro_m"]
+    )
+
+    /// An entry of the older version.
+    static func entry(
+        _ product: String,
+        _ period: Period,
+        store: String = "app_store",
+        with changes: KeyValuePairs<String, JSONText?> = [:]
+    ) -> Entry {
+        let stated: KeyValuePairs<String, JSONText?> = [
+            "purchase_date": .string(RFC3339.string(period.start)), "expires_date": .string(RFC3339.string(period.end)),
+            "store": .string(store), "store_transaction_id": .string(period.transaction),
+        ]
+        return (product, [stated, changes])
+    }
+
+    // MARK: Entries of several products
+
+    @Test("the product that was to come next is the purchase, and the one before it ends nothing")
+    func changed() async throws {
+        // RENEWAL of pro_m is lost, twice.
+        let now = t2 + 3 * hour
+        let host = try await AskingJournal([Self.bought(), Self.announced], at: now)
+        let answer = ClientTests.entries([Self.entry("basic_m", .first), Self.entry("pro_m", Self.march)], at: now)
+        #expect(
+            try await host.reading(after: answer)
+                == Reading(until: Self.april, product: "pro_m", credits: 500, news: [.renewed])
+        )
+    }
+
+    @Test(
+        "while another product gives access and may be the purchase's, nothing has ended",
+        arguments: [
+            (entry("pro_m", .second), Reading(open: [.renewalDue])),
+            // It is over, in another store, or in the sandbox.
+            (entry("pro_m", .first), Reading(news: [.expired])),
+            (entry("pro_m", .second, store: "play_store"), Reading(news: [.expired])),
+            (entry("pro_m", .second, with: ["is_sandbox": true]), Reading(news: [.expired])),
+        ]
+    )
+    func unexplained(other: Entry, reading: Reading) async throws {
+        let now = t1 + 3 * hour
+        let host = try await AskingJournal([Self.bought()], at: now)
+        let entries = [Self.entry("basic_m", .first), other]
+        #expect(try await host.reading(after: ClientTests.entries(entries, at: now)) == reading)
+    }
+}
