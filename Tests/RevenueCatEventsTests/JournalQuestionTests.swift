@@ -151,4 +151,64 @@ struct JournalQuestionTests {
         let entries = [Self.entry("basic_m", .first), other]
         #expect(try await host.reading(after: ClientTests.entries(entries, at: now)) == reading)
     }
+
+    // MARK: Customers who came back
+
+    /// The names of a customer's first purchase of a product and of the next one, in a store that gives another name.
+    struct Return: Sendable {
+        var store: String
+        var first: String
+        var second: String
+        var renewal: String
+        var entry: String { store.lowercased() }
+
+        static let all = [
+            Self(store: "PLAY_STORE", first: "GPA.1", second: "GPA.2", renewal: "GPA.2..0"),
+            Self(store: "RC_BILLING", first: "S1", second: "S2", renewal: "S3"),
+            // With another account of the store.
+            Self(store: "APP_STORE", first: "O1", second: "O5", renewal: "O5-2"),
+        ]
+    }
+
+    @Test("the customer's new purchase is no answer about the old one", arguments: Return.all)
+    func cameBack(names: Return) async throws {
+        // EXPIRATION of the first is lost.
+        let (start, end) = (t1 + 10 * day, t1 + 38 * day)
+        let (old, new) = (Period(t0, to: t1, names.first), Period(start, to: end, names.second))
+        let webhooks = [Self.bought(old, store: names.store), Self.bought(new, store: names.store)]
+        let host = try await AskingJournal(webhooks, at: start + 2 * day)
+        let answer = ClientTests.entries([Self.entry("basic_m", new, store: names.entry)], at: start + 2 * day)
+        #expect(
+            try await host.reading(after: answer)
+                == Reading(until: end, product: "basic_m", credits: 200, open: [.renewalDue])
+        )
+        let refundedAt = start + 3 * day
+        let refunded = Period(start, to: refundedAt, names.second)
+        let refund = CreditTests.event(
+            "CANCELLATION",
+            at: refundedAt + 5000,
+            refunded,
+            product: "basic_m",
+            changing: [
+                "store": .string(names.store), "original_transaction_id": .string(names.second),
+                "cancel_reason": "CUSTOMER_SUPPORT",
+            ]
+        ).priced("-10.00")
+        try await host.apply([refund])
+        #expect(try await host.reading(at: refundedAt + day) == Reading(open: [.renewalDue]))
+    }
+
+    @Test("a renewal that is lost is that of the purchase that began last", arguments: Return.all)
+    func renewedAfterReturn(names: Return) async throws {
+        let (start, end) = (t1 + 10 * day, t1 + 38 * day)
+        let (old, new) = (Period(t0, to: t1, names.first), Period(start, to: end, names.second))
+        let webhooks = [Self.bought(new, store: names.store), Self.bought(old, store: names.store)]
+        let host = try await AskingJournal(webhooks, at: end + 3 * hour)
+        let renewed = Period(end, to: end + 28 * day, names.renewal)
+        let answer = ClientTests.entries([Self.entry("basic_m", renewed, store: names.entry)], at: end + 3 * hour)
+        #expect(
+            try await host.reading(after: answer)
+                == Reading(until: renewed.end, product: "basic_m", credits: 200, open: [.renewalDue], news: [.renewed])
+        )
+    }
 }

@@ -32,6 +32,8 @@ public struct LineageQuestion: Hashable, Sendable {
     package var transactions: Set<TransactionID> = []
     /// When its known periods began.
     package var starts: [Date] = []
+    /// The other subscriptions of its accounts in the store, as questions: an answer about a customer may be about one of them.
+    package var others: [LineageQuestion] = []
     /// True for a subscription, false for something bought once.
     public var isSubscription = true
     /// When the period began in which the purchase was first heard of. Later ones may be lost, and earlier ones are no news.

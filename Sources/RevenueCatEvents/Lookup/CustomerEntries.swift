@@ -15,7 +15,7 @@ struct CustomerEntries {
     func subscription(of purchase: LineageQuestion) -> RevenueCatSubscription? {
         var (own, mayGoOn): ([RevenueCatSubscription], Bool) = ([], false)
         for entry in entries where purchase.names.contains(where: entry.isSold) {
-            guard let owner = entry.owner(among: [purchase]) else {
+            guard let owner = entry.owner(among: [purchase] + purchase.others) else {
                 mayGoOn = mayGoOn || entry.givesAccess == true
                 continue
             }
@@ -38,13 +38,21 @@ extension RevenueCatSubscription {
         (store == .macAppStore ? .appStore : store) == lineage.store && environment == lineage.environment
     }
 
-    /// The purchase that it is of, by its transaction, else by its product; nil if it is of none for certain.
+    /// The purchase that it is of, by its transaction, else by its product and start; nil if it is of none for certain.
     ///
-    /// On Play the order of every renewal names the purchase, so the product alone says nothing.
+    /// Of several with the product, it is of the one that began last: the customer came back, or changed the account of the store. On
+    /// Play the order of every renewal names the purchase, so the product alone says nothing.
     fileprivate func owner(among purchases: [LineageQuestion]) -> LineageQuestion? {
         let named = purchases.filter { isNamed(in: $0) }
         guard store != .playStore || storeIdentifier == nil else { return named.first(where: isProduct) }
-        return named.first ?? purchases.first(where: isProduct)
+        let sold = purchases.filter(isProduct)
+        return named.first ?? sold.first(where: hasPeriod) ?? sold.max { $0.beganLast < $1.beganLast }
+    }
+
+    private func hasPeriod(of purchase: LineageQuestion) -> Bool {
+        guard let start = period?.start else { return false }
+        let tolerance = Double(ServicePeriod.startTolerance) / 1000
+        return purchase.starts.contains { abs($0.timeIntervalSince(start)) <= tolerance }
     }
 
     private func isNamed(in purchase: LineageQuestion) -> Bool {
@@ -61,5 +69,12 @@ extension RevenueCatSubscription {
     private func isProduct(of purchase: LineageQuestion) -> Bool {
         guard let product = product.map(Self.name) else { return false }
         return purchase.product?.mayBe(product) == true || purchase.products.contains { $0.mayBe(product) }
+    }
+}
+
+extension LineageQuestion {
+    /// When its last known period began, with its name to decide between two that began at once.
+    fileprivate var beganLast: (Date, String) {
+        (starts.max() ?? .distantPast, names.first?.description ?? "")
     }
 }
