@@ -50,13 +50,19 @@ struct AskingJournal {
             respond: ClientTests.response(200, CustomerQuestionTests.product("basic_m"))
         )
         transport.on(.any, respond: ClientTests.response(200, answer))
-        let before = try await journal.events(limit: 1000).count
+        let before = try await news.count
         if all { try await journal.askAgain(about: .revenuecat) }
         _ = try await journal.reconcile(with: [try ClientTests.client(transport, api)])
         var reading = try await reading(at: now)
-        reading.news = try await journal.events(limit: 1000).dropFirst(before).map(\.event).filter(\.isNews)
-            .map(\.event.kind)
+        reading.news = Array(try await news.dropFirst(before))
         return reading
+    }
+
+    /// All that the host has heard.
+    var news: [LifecycleEvent.Kind] {
+        get async throws {
+            try await journal.events(limit: 1000).map(\.event).filter(\.isNews).map(\.event.kind)
+        }
     }
 
     func reading(at moment: Int64) async throws -> Reading {
@@ -210,5 +216,59 @@ struct JournalQuestionTests {
             try await host.reading(after: answer)
                 == Reading(until: renewed.end, product: "basic_m", credits: 200, open: [.renewalDue], news: [.renewed])
         )
+    }
+
+    // MARK: Transactions that a store keeps
+
+    @Test(
+        "the entry of a store that keeps the transaction leaves the first period, and its renewal is news",
+        arguments: ["AMAZON", "PADDLE", "RC_BILLING"],
+        [false, true]
+    )
+    func keptTransaction(store: String, isKnown: Bool) async throws {
+        // RENEWAL of March is lost.
+        let periods = [Period(t0, to: t1, "S1"), Period(t1, to: t2, "S1"), Period(t2, to: Self.april, "S1")]
+        let types = ["INITIAL_PURCHASE", "RENEWAL", "RENEWAL"]
+        let webhooks = zip(periods, types).map { Self.bought($0, store: store, as: $1) }
+        let now = t2 + 3 * hour
+        let host = try await AskingJournal(isKnown ? webhooks : Array(webhooks.dropLast()), at: now)
+        let entry = Self.entry("basic_m", periods[2], store: store.lowercased())
+        let expected = Reading(until: Self.april, product: "basic_m", credits: 200)
+        var healed = expected
+        if !isKnown { healed.news = [.renewed] }
+        #expect(try await host.reading(after: ClientTests.entries([entry], at: now), all: true) == healed)
+        #expect(
+            try await host.reading(at: t0 + 10 * day) == Reading(until: Self.april, product: "basic_m", credits: 200)
+        )
+        // The webhook that comes after all is the same renewal.
+        try await host.apply(webhooks)
+        #expect(try await host.reading(at: now) == expected)
+        #expect(try await host.news == [.started, .renewed, .renewed])
+    }
+
+    @Test("a refund that only an entry shows is of its own period")
+    func keptTransactionRefunded() async throws {
+        let (first, second) = (Period(t0, to: t1, "S1"), Period(t1, to: t2, "S1"))
+        let webhooks = [Self.bought(first, store: "AMAZON"), Self.bought(second, store: "AMAZON", as: "RENEWAL")]
+        let now = t1 + 10 * day
+        let host = try await AskingJournal(webhooks, at: now)
+        let refundedAt = t1 + 9 * day
+        let refunded: KeyValuePairs<String, JSONText?> = ["refunded_at": .string(RFC3339.string(refundedAt))]
+        let entry = Self.entry("basic_m", second, store: "amazon", with: refunded)
+        _ = try await host.reading(after: ClientTests.entries([entry], at: now), all: true)
+        #expect(try await host.reading(at: now) == Reading())
+        for time in [t0 + 10 * day, t1 + day] {
+            #expect(try await host.reading(at: time) == Reading(until: refundedAt, product: "basic_m", credits: 200))
+        }
+        // The webhook is the same refund.
+        let cancellation = CreditTests.event(
+            "CANCELLATION",
+            at: now,
+            Period(t1, to: refundedAt, "S1"),
+            product: "basic_m",
+            changing: ["store": "AMAZON", "original_transaction_id": "S1", "cancel_reason": "CUSTOMER_SUPPORT"]
+        ).priced("-10.00")
+        try await host.apply([cancellation])
+        #expect(try await host.reading(at: now) == Reading())
     }
 }

@@ -80,6 +80,7 @@ struct LostWebhookTests {
             if let reason {
                 event = event.with(["cancel_reason": .string(reason), "expiration_reason": .string(reason)])
             }
+            if type == "PRODUCT_CHANGE" { event = event.with(["new_product_id": "pro_m"]) }
             if reason == "CUSTOMER_SUPPORT" { event = event.priced("-10.00") }
             if type == "INITIAL_PURCHASE" || type == "RENEWAL" { event = event.priced("10.00") }
             return try CreditTests.events([event])
@@ -168,6 +169,64 @@ struct LostWebhookTests {
                 #expect(undone == Reading(access: [true, false, false], credits: [200, 0, 0]), "\(sold)")
             }
         }
+    }
+
+    @Test(
+        "a store that keeps the transaction loses no period that a webhook about something else mentions",
+        arguments: ["AMAZON", "PADDLE", "RC_BILLING", "ROKU", "PLAY_STORE"]
+    )
+    func mentioned(store: String) throws {
+        let kept = Subscription(store: store, transactions: ["O1", "O1"])
+        let mentions: [(type: String, reason: String?, end: Int64)] = [
+            ("PRODUCT_CHANGE", nil, t2), ("CANCELLATION", "BILLING_ERROR", t2),
+            ("CANCELLATION", "CUSTOMER_SUPPORT", t1 + 9 * day), ("EXPIRATION", "UNSUBSCRIBE", t1 + 9 * day),
+        ]
+        for mention in mentions {
+            // On Play a change is another purchase, and a refund on the web leaves what is paid for.
+            if store == "PLAY_STORE" && mention.type == "PRODUCT_CHANGE" { continue }
+            if store == "PADDLE" && mention.reason == "CUSTOMER_SUPPORT" { continue }
+            func reading(_ sold: Subscription) throws -> [String] {
+                let begun = try sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1)
+                let at = t1 + 9 * day + 5000
+                let later = try sold.event(mention.type, at: at, from: t1, to: mention.end, because: mention.reason)
+                var known: [String]?
+                for order in StoryTests.permutations([begun, later]) {
+                    var ledger = AccountLedger()
+                    for event in (order + order).joined() { _ = ledger.apply(event) }
+                    let states = ledger.states
+                    let decisions = ([10, 30, 36, 41, 60] as [Int64]).map { number in
+                        let moment = date(t0 + number * day)
+                        let credits = CreditStatement(of: states, under: CreditTests.policy, uses: [], at: moment)
+                        switch states[0].access(at: moment) {
+                        case .granted(let until, _): return "until \(until as Date?), \(credits.balance)"
+                        case .denied(let since, let denial):
+                            return "since \(since as Date?), \(denial.reason), \(credits.balance)"
+                        @unknown default: return "unknown"
+                        }
+                    }
+                    #expect(known == nil || known == decisions)
+                    known = decisions
+                }
+                return known ?? []
+            }
+            let named = try reading(Subscription(store: "APP_STORE", transactions: ["O1", "O1-2"]))
+            #expect(try reading(kept) == named, "\(mention)")
+        }
+    }
+
+    @Test("an end of a period stays when a later one has ended, too", arguments: ["AMAZON", "RC_BILLING", "APP_STORE"])
+    func endedTwice(store: String) throws {
+        let sold = Subscription(store: store, transactions: ["O1", store == "APP_STORE" ? "O1-2" : "O1"])
+        let webhooks = try [
+            sold.event("INITIAL_PURCHASE", at: t0 + 5000, from: t0, to: t1),
+            sold.event("EXPIRATION", at: t0 + 10 * day, from: t0, to: t0 + 10 * day, because: "DEVELOPER_INITIATED"),
+            sold.event("RENEWAL", at: t1 + 5000, from: t1, to: t2),
+            sold.event("EXPIRATION", at: t2 + 5000, from: t1, to: t2, because: "UNSUBSCRIBE"),
+        ]
+        #expect(
+            try reading(webhooks, on: [5, 20, 40, 60])
+                == Reading(access: [true, false, true, false], credits: [200, 0, 200, 0])
+        )
     }
 
     @Test("a lost extension counts if a later webhook names its end")

@@ -112,14 +112,11 @@ extension RevenueCatSubscription {
     ///   - product: the store's product id, if the snapshot does not name it; without either, no period is stated.
     ///   - date: when it was asked for.
     public func facts(product: ProductID? = nil, at date: Date) -> [Fact] {
-        facts(
-            product: product,
-            transaction: namesCurrentTransaction ? storeIdentifier.map(TransactionID.init) : nil,
-            at: date
-        )
+        facts(product: product, about: nil, at: date)
     }
 
-    private func facts(product: ProductID?, transaction: TransactionID?, at date: Date) -> [Fact] {
+    private func facts(product: ProductID?, about lineage: SubscriptionID?, at date: Date) -> [Fact] {
+        let transaction = periodTransaction(in: lineage)
         var facts: [Fact] = []
         if let period, let product = self.product.map(Self.name) ?? product {
             // A status other than `trialing` may also be that of a trial: in grace, for example, or over.
@@ -137,11 +134,11 @@ extension RevenueCatSubscription {
                 )
             )
         }
-        if let refundedAt, let transaction, let period {
+        if let refundedAt, let period, let payment = transaction ?? keptTransaction?.keptPayment(from: period.start) {
             facts.append(
                 .refund(
                     .init(
-                        transaction: transaction,
+                        transaction: payment,
                         scope: .full,
                         at: refundedAt,
                         periodStart: period.start,
@@ -197,14 +194,19 @@ extension RevenueCatSubscription {
                 mapper: Mapping.version
             )
         )
-        return envelope.statement(
-            facts(
-                product: product,
-                transaction: namesCurrentTransaction ? storeIdentifier.map(TransactionID.init) : nil,
-                at: date
-            ),
-            about: lineage
-        )
+        return envelope.statement(facts(product: product, about: lineage, at: date), about: lineage)
+    }
+
+    /// The transaction that the store may keep for all periods; nil if it names the current period, or no transaction.
+    private var keptTransaction: TransactionID? {
+        namesCurrentTransaction && !store.namesEachPeriod ? storeIdentifier.map(TransactionID.init) : nil
+    }
+
+    /// The transaction that names the current period. One that is kept has the name of the purchase.
+    private func periodTransaction(in lineage: SubscriptionID?) -> TransactionID? {
+        guard namesCurrentTransaction, let storeIdentifier else { return nil }
+        let isKept = keptTransaction != nil && (lineage == nil || lineage?.id == storeIdentifier)
+        return isKept ? nil : TransactionID(storeIdentifier)
     }
 
     /// True if the store will try to renew; nil if RevenueCat does not know.

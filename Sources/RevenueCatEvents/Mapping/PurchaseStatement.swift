@@ -141,6 +141,10 @@ struct PurchaseStatement {
                 && (event.transactionID == nil || event.transactionID == event.originalTransactionID)
     }
 
+    /// The transaction as facts name the period by it. One that may be kept is the name of the first period: it would make a statement
+    /// of another period one of the first, so only the webhook that begins the purchase gives it.
+    private var periodName: TransactionID? { mayBeKept && !event.beginsPurchase ? nil : periodTransaction }
+
     /// The name of a transaction's payment and of its refund. If the transaction may be kept, the start of the period
     /// distinguishes its payments.
     func paymentName(_ transaction: TransactionID) -> TransactionID {
@@ -148,7 +152,7 @@ struct PurchaseStatement {
             return transaction.payment(from: event.purchasedAt)
         }
         guard mayBeKept, event.expirationAt != nil, let start = event.purchasedAt else { return transaction }
-        return TransactionID("\(transaction)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))")
+        return transaction.keptPayment(from: start)
     }
 
     /// The name of a transaction's payment in facts. Stripe keeps the period when a product changes at once, so the product
@@ -175,8 +179,7 @@ struct PurchaseStatement {
             period,
             product: product,
             phase: phase,
-            // The name of the first period would make it a statement of that one.
-            transaction: isRunning && mayBeKept ? nil : periodTransaction,
+            transaction: periodName,
             ownership: event.isFamilyShare ? .familyShared : .purchased,
             isProvisional: isProvisional,
             isRunning: isRunning,
@@ -218,7 +221,7 @@ struct PurchaseStatement {
     /// - Parameter endsPurchase: true if it is said of the purchase, and names its last transaction.
     func cut(at date: Date, _ reason: LifecycleEvent.Expired.Reason, endsPurchase: Bool = false) -> [Fact]? {
         // An end without the end of a period is about what was bought once.
-        let transaction = event.expirationAt == nil ? paidTransaction : isNamedAsFirst ? nil : periodTransaction
+        let transaction = event.expirationAt == nil ? paidTransaction : periodName
         guard let start = event.purchasedAt ?? (transaction == nil || mayBeKept ? nil : date) else { return nil }
         let end = Fact.PeriodEnd(
             start: start,
@@ -279,6 +282,13 @@ struct PurchaseStatement {
         guard event.currency == nil || event.currency == "USD", let amount = event.priceInUSD, amount.coefficient < 0
         else { return nil }
         return Price(Money(amount.negated, "USD"), .refund)
+    }
+}
+
+extension TransactionID {
+    /// The payment for the period that begins at a moment, where the store may keep the transaction for all periods.
+    func keptPayment(from start: Date) -> TransactionID {
+        TransactionID("\(rawValue)/\(start.millisecondsSince1970.flooredQuotient(dividingBy: 1000))")
     }
 }
 

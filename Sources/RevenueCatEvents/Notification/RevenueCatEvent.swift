@@ -310,7 +310,7 @@ extension RevenueCatEvent {
     var statesPeriod: Bool { type == .renewal || type == .subscriptionExtended }
 
     /// True if the transaction is that of a purchase that begins.
-    private var beginsPurchase: Bool {
+    var beginsPurchase: Bool {
         type == .initialPurchase || type == .nonRenewingPurchase || type == .temporaryEntitlementGrant
     }
 
