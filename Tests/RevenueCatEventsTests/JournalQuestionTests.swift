@@ -271,4 +271,50 @@ struct JournalQuestionTests {
         try await host.apply([cancellation])
         #expect(try await host.reading(at: now) == Reading())
     }
+
+    // MARK: Grace that the newer version does not date
+
+    @Test(
+        "an answer that gives access in grace takes none of it, and gives a day where no end is known",
+        arguments: [
+            // BILLING_ISSUE states the end of grace, or is lost; the answer has the paid end, or that of grace.
+            (true, t1, Reading(until: t1 + 16 * day, product: "basic_m", credits: 200)),
+            (false, t1, Reading(until: t1 + 27 * hour, product: "basic_m", credits: 200, news: [.billingIssue])),
+            (true, t1 + 16 * day, Reading(until: t1 + 16 * day, product: "basic_m", credits: 200)),
+            (
+                false, t1 + 16 * day,
+                Reading(until: t1 + 16 * day, product: "basic_m", credits: 200, news: [.billingIssue])
+            ),
+        ]
+    )
+    func grace(isKnown: Bool, end: Int64, reading: Reading) async throws {
+        let now = t1 + 3 * hour
+        let issue = CreditTests.event(
+            "BILLING_ISSUE",
+            at: t1 + 32_000,
+            Period(t0, to: t1 + 16 * day, "O1"),
+            product: "basic_m",
+            changing: ["grace_period_expiration_at_ms": .integer(t1 + 16 * day)]
+        )
+        let host = try await AskingJournal([Self.bought()] + (isKnown ? [issue] : []), at: now)
+        let item = ClientTests.item(["status": "in_grace_period", "ends_at": .integer(end)])
+        let answer = ClientTests.list([item])
+        #expect(try await host.reading(after: answer, .v2(project: "proj1"), all: true) == reading)
+        // Where no end is known, the question comes back after an hour.
+        let isOpen = !isKnown && end == t1
+        #expect(try await host.reading(at: now + hour).open == (isOpen ? [.graceWithoutEnd] : []))
+        // The end of it counts, and so does a payment.
+        let over = CreditTests.event(
+            "EXPIRATION",
+            at: now + 2 * hour,
+            Period(t0, to: t1, "O1"),
+            product: "basic_m",
+            changing: ["expiration_reason": "BILLING_ERROR"]
+        )
+        try await host.apply([over])
+        #expect(try await host.reading(at: now + 3 * hour) == Reading())
+        let recovered = CreditTests.event("RENEWAL", at: now + 4 * hour, .second, product: "basic_m").priced("10.00")
+        try await host.apply([recovered])
+        #expect(try await host.reading(at: now + 5 * hour) == Reading(until: t2, product: "basic_m", credits: 200))
+    }
 }

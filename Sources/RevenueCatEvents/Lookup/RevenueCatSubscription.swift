@@ -159,7 +159,7 @@ extension RevenueCatSubscription {
             )
             facts.append(.renewalIntent(.init(terms)))
         }
-        facts.append(billing)
+        facts.append(.billing(billing(at: date)))
         if status == .paused || autoRenewal == .willPause {
             facts.append(.pause(.init(status == .paused ? .paused : .scheduled, resumesAt: resumesAt)))
         } else {
@@ -218,14 +218,28 @@ extension RevenueCatSubscription {
         }
     }
 
-    private var billing: Fact {
+    /// The consequence of a failed charge. The newer version dates no grace: its `ends_at` is the paid end, unless it holds grace as the end
+    /// of a webhook does. So a later end that is known counts, and without one access lasts for a day from when RevenueCat gave it. The
+    /// page of the members: https://www.revenuecat.com/docs/api-v2/subscription-data-model
+    private func billing(at date: Date) -> Fact.Billing {
         switch status {
         case .inGracePeriod:
-            .billing(.init(.grace, periodStart: period?.start, graceUntil: graceUntil ?? period?.end))
-        case .inBillingRetry: .billing(.init(.suspended, periodStart: period?.start))
-        default: .billing(.init(.settled, periodStart: period?.start))
+            let stated = graceUntil ?? period?.end
+            let isInferred = givesAccess == true && stated.map { $0 <= date } ?? true
+            return Fact.Billing(
+                .grace,
+                periodStart: period?.start,
+                graceUntil: isInferred ? date.addingTimeInterval(Self.undatedGrace) : stated,
+                isPartial: id != nil,
+                isGraceInferred: isInferred
+            )
+        case .inBillingRetry: return Fact.Billing(.suspended, periodStart: period?.start)
+        default: return Fact.Billing(.settled, periodStart: period?.start)
         }
     }
+
+    /// Ours: grace without an end is asked about every hour.
+    private static let undatedGrace: TimeInterval = 86_400
 
     // Without access a period is over, whatever end it was given. A pause may have none.
     private func cut(at date: Date) -> (at: Date, reason: LifecycleEvent.Expired.Reason)? {
