@@ -415,6 +415,13 @@ struct ClientTests {
         )
         #expect(play.product == PurchasedProduct(id: "s", basePlan: "monthly"))
         #expect(play.price?.money.description == "8.99 EUR")
+        for plan in [nil, "monthly"] as [JSONText?] {
+            let keyed = try await Self.subscriber(
+                ["store": "play_store", "product_plan_identifier": plan],
+                product: "s:monthly"
+            )
+            #expect(keyed.product == PurchasedProduct(id: "s", basePlan: "monthly"))
+        }
         guard case .period(let period)? = play.facts(at: date(t0)).first else {
             Issue.record("no period")
             return

@@ -334,7 +334,9 @@ extension RevenueCatSubscription {
             case false?: .production
             case nil: .unknown
             }
-        product = PurchasedProduct(id: ProductID(productID), basePlan: try fields.identifier("product_plan_identifier"))
+        var product = PurchaseStatement.product(productID, self.store)
+        if let plan = try fields.identifier("product_plan_identifier") { product.basePlan = plan }
+        self.product = product
         storeIdentifier = try fields.transaction("store_transaction_id")
         namesCurrentTransaction = storeIdentifier != nil && self.store != .stripe
         let start = try fields.text("purchase_date")
