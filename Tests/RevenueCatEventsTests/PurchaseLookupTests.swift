@@ -232,7 +232,7 @@ struct PurchaseLookupTests {
             #"{"items":[{"purchased_at":1e99}]}"#, #"{"items":[{"purchased_at":-1}]}"#,
             #"{"items":[{"quantity":1.5}]}"#, #"{"items":[{"quantity":99999999999999999999}]}"#,
             #"{"items":[{"store_purchase_identifier":7}]}"#, #"{"items":[{"store_purchase_identifier":"a\u0000"}]}"#,
-            #"{"items":[{"revenue_in_usd":{"gross":"1"}}]}"#, #"{"items":[{"revenue_in_usd":7}]}"#,
+            #"{"items":[{"revenue_in_usd":{"gross":"1,0"}}]}"#, #"{"items":[{"revenue_in_usd":7}]}"#,
             #"{"items":[{"entitlements":[]}]}"#, #"{"items":[{"entitlements":{"items":[7]}}]}"#,
             #"{"items":[{"status":true}]}"#, #"{"items":[],"next_page":7}"#, #"{"items":[],"items":[]}"#,
         ]
@@ -251,7 +251,7 @@ struct PurchaseLookupTests {
         arguments: [
             "[]", #"{"p":{}}"#, #"{"p":[1]}"#, #"{"p":[{"purchase_date":"yesterday"}]}"#,
             #"{"p":[{"purchase_date":1767225600000}]}"#, #"{"p":[{"is_sandbox":"no"}]}"#,
-            #"{"p":[{"price":{"amount":"1","currency":"USD"}}]}"#, #"{"p":[{"price":1}]}"#,
+            #"{"p":[{"price":{"amount":"1,0","currency":"USD"}}]}"#, #"{"p":[{"price":1}]}"#,
             #"{"p":[{"store_transaction_id":1.5}]}"#, #"{"p":[{"store_transaction_id":true}]}"#,
         ]
     )

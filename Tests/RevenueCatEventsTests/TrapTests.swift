@@ -675,6 +675,15 @@ struct TrapTests {
         )
         #expect(estimated.price?.money.description == "25.487 USD")
         #expect(estimated.price?.role == .list)
+        let text = try one(
+            event(
+                "RENEWAL",
+                at: t1,
+                .second,
+                changing: ["price": "9.99", "price_in_purchased_currency": "8.490", "currency": "EUR"]
+            )
+        )
+        #expect(text.price == Price(Money(try #require(ExactDecimal("8.49")), "EUR"), .charged))
         let long = try one(event("RENEWAL", at: t1, .second).priced("0.10000000000000000555"))
         #expect(long.price?.money.amount.description == "0.10000000000000000555")
     }

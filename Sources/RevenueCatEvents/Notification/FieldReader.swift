@@ -56,9 +56,19 @@ struct FieldReader {
         }
     }
 
+    /// An amount, also one that is written as a string.
     mutating func amount(_ field: MemberName) throws(JSONError) -> ExactDecimal? {
-        try read { (reader) throws(JSONError) in try reader.optionalDecimal(field) }
-            .flatMap { ExactDecimal(coefficient: $0.coefficient, scale: $0.scale) }
+        try read { (reader) throws(JSONError) -> ExactDecimal? in
+            do throws(JSONError) {
+                return try reader.optionalDecimal(field)
+                    .flatMap { ExactDecimal(coefficient: $0.coefficient, scale: $0.scale) }
+            } catch {
+                guard reader.optionalValue(field)?.kind == .string,
+                    let amount = try reader.optionalString(field).flatMap({ ExactDecimal($0) })
+                else { throw error }
+                return amount
+            }
+        }
     }
 
     mutating func integer(_ field: MemberName) throws(JSONError) -> Int64? {
