@@ -74,10 +74,8 @@ public struct Quarantine: Sendable {
     /// - Throws: ``JournalError``.
     public func entry(_ id: String) async throws(JournalError) -> Entry? {
         try await journal.read { transaction in
-            guard let key = Entry.key(id), let record = try await transaction.record(key, in: .delivery),
-                record.group == DeliveryPlace.quarantined.rawValue
-            else { return nil }
-            return try Entry(record)
+            guard let key = Entry.key(id) else { return nil }
+            return try await Self.record(key, transaction).map(Entry.init)
         }
     }
 
@@ -98,16 +96,24 @@ public struct Quarantine: Sendable {
         return answer
     }
 
-    /// Writes down how an attempt failed, and when, unless the row has changed since.
+    /// Writes down how an attempt failed, and when.
     private func note(_ tried: TriedDelivery, of entry: Entry) async throws {
-        var record = entry.record
-        var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
-        detail.error = tried.reason ?? detail.error
-        detail.proven = try tried.proven ?? detail.proven
-        record.detail = try CanonicalJSON.bytes(detail)
-        record.order = journal.now().milliseconds
-        let noted = record
-        _ = try await journal.write { try await $0.update(noted, in: .delivery) }
+        let time = journal.now().milliseconds
+        try await journal.write { transaction in
+            guard var record = try await Self.record(entry.record.key, transaction) else { return }
+            var detail = try DeliveryDetail(of: record)
+            detail.error = tried.reason ?? detail.error
+            detail.proven = try tried.proven ?? detail.proven
+            record.detail = try CanonicalJSON.bytes(detail)
+            record.order = time
+            _ = try await transaction.update(record, in: .delivery)
+        }
+    }
+
+    /// The row of a delivery, as it is now: a replay in vain changes it. Nil if the delivery is not in quarantine.
+    private static func record(_ key: String, _ transaction: any JournalTransaction) async throws -> JournalRecord? {
+        let record = try await transaction.record(key, in: .delivery)
+        return record?.group == DeliveryPlace.quarantined.rawValue ? record : nil
     }
 
     /// Gives every delivery to the adapter of its source once more, one with each call of ``Replay/next()``.
@@ -124,8 +130,9 @@ public struct Quarantine: Sendable {
     @discardableResult
     public func discard(_ entry: Entry) async throws(JournalError) -> Bool {
         try await journal.write { transaction in
-            guard try await transaction.delete(entry.record, from: .delivery) else { return false }
-            try await Self.remove(entry.record.body, of: entry.source, in: transaction)
+            guard let record = try await Self.record(entry.record.key, transaction) else { return false }
+            guard try await transaction.delete(record, from: .delivery) else { throw Conflict() }
+            try await Self.remove(record.body, of: entry.source, in: transaction)
             return true
         }
     }

@@ -148,6 +148,21 @@ struct QuarantineReplayTests {
         #expect(try await journal.reconcile(with: [], replaying: ["stripe": rotated]).replayed == 1)
     }
 
+    @Test("leaves an entry as it is known: it can be tried again, or dropped")
+    func knownEntry() async throws {
+        let journal = try await journal(["stripe"])
+        let entries = try await journal.quarantine.list()
+        let entry = try #require(entries.first)
+        for code in [DeliveryError.Code.unavailable, .denied] {
+            _ = await journal.quarantine.replay(entry, with: Failing(life.adapter, code))
+            #expect(try await journal.quarantine.entry(entry.id)?.reason.hasPrefix("\(code):") == true)
+        }
+        #expect(try await journal.quarantine.discard(entry))
+        #expect(try await !journal.quarantine.discard(entry))
+        #expect(try await journal.quarantine.list().map(\.id) == entries.dropFirst().map(\.id))
+        #expect(try await journal.quarantine.sizes()["stripe"]?.deliveries == entries.count - 1)
+    }
+
     private func replay(
         _ journal: Journal,
         with adapters: [String: any ProviderAdapter]
