@@ -113,7 +113,7 @@ extension CustomerReportPage {
 
     private func contradictions(_ explanation: Explanation) -> HTML {
         guard !explanation.contradictions.isEmpty else { return "" }
-        let items = explanation.contradictions.map { "<li>\(String(describing: $0))</li>" as HTML }
+        let items = explanation.contradictions.map { "<li>\($0.words)</li>" as HTML }
         return "<h3>Contradictions</h3><ul class=\"warning\">\(items)</ul>"
     }
 
@@ -222,6 +222,23 @@ extension AccessDecision.Denial.Reason {
         case .refunded: "the money went back"
         case .unknown: "the store does not say why"
         }
+    }
+}
+
+extension Contradiction {
+    /// The contradiction in words, with the statements behind it.
+    fileprivate var words: String {
+        let what =
+            switch kind {
+            case .simultaneousStatements: "two statements of one moment differ (\(subject))"
+            case .endedBeforePaidEnd: "it ended before the end that was paid for (\(subject))"
+            case .endTakenBack: "an end was taken back (\(subject))"
+            case .negativePeriod: "it ends before it begins (\(subject))"
+            case .linkAcrossEnvironments: "it is linked to a purchase of another environment"
+            case .ownership: "another account claims the purchase"
+            default: "\(kind.rawValue.replacing("_", with: " ")) (\(subject))"
+            }
+        return statements.isEmpty ? what : what + ": " + statements.map(\.description).joined(separator: "; ")
     }
 }
 

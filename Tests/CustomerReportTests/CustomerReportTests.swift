@@ -63,6 +63,27 @@ import Testing
         ]
     }
 
+    @Test("says in words which statements cannot all be true")
+    func contradictions() {
+        let owners = ["ada", "ben"].enumerated().map { day, name in
+            Self.event(
+                .autoRenewEnabled,
+                id: name,
+                at: Self.start.addingTimeInterval(Double(day + 1) * Self.day),
+                facts: [.owner(Account(name, .appUserID))]
+            )
+        }
+        let page = CustomerReportPage(Self.life() + owners, at: Self.start.addingTimeInterval(5 * Self.day)).html(
+            title: "Customer"
+        )
+        #expect(
+            page.contains(
+                "<li>another account claims the purchase: apple SUBSCRIBED by webhook, stated 2026-02-04T02:40:00.000Z</li>"
+            )
+        )
+        #expect(!page.contains("Contradiction("))
+    }
+
     @Test("says why there is access, and why there is none")
     func decision() {
         let during = CustomerReportPage(Self.life(), at: Self.start.addingTimeInterval(Self.day)).html(
