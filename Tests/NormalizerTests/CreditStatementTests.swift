@@ -468,6 +468,19 @@ struct CreditStatementTests {
         #expect(after.uses(of: 250, id: "job") == [])
     }
 
+    @Test("a gift counts for a use of the same moment, whatever their ids", arguments: ["a", "z"])
+    func giftAndUse(gift: String) {
+        let uses = [(gift, -100), ("m", 40)].map { CreditUse(id: $0, credits: $1, at: CreditLife.day(1)) }
+        let statement = CreditStatement(
+            of: [SubscriptionState](),
+            under: creditPolicy,
+            uses: uses,
+            at: CreditLife.day(1)
+        )
+        #expect(statement.balance == 60)
+        #expect(statement.grants.map(\.reason) == [.given])
+    }
+
     @Test("two uses are two if their ids only look alike, in every order")
     func lookalikes() throws {
         var life = CreditLife()

@@ -38,7 +38,7 @@ struct CreditFold {
     }
 
     private enum Step {
-        case take(Int), end(Int), begin(Int), use(Int)
+        case take(Int), end(Int), begin(Int), give(Int), use(Int)
 
         /// At one time, refunds come first, then credits end, then others are given, and last they are used.
         var rank: Int {
@@ -46,7 +46,8 @@ struct CreditFold {
             case .take: 0
             case .end: 1
             case .begin: 2
-            case .use: 3
+            case .give: 3
+            case .use: 4
             }
         }
     }
@@ -73,7 +74,7 @@ struct CreditFold {
             steps.append((taking.at, .take(index), plan.payments[taking.payment].name))
         }
         for (index, use) in counted.enumerated() {
-            steps.append((use.at.millisecondsSince1970, .use(index), use.id))
+            steps.append((use.at.millisecondsSince1970, use.gift == nil ? .use(index) : .give(index), use.id))
         }
         steps.sort {
             $0.at != $1.at
@@ -84,7 +85,7 @@ struct CreditFold {
             case .take(let index): take(plan.takings[index])
             case .end(let index): end(index)
             case .begin(let index): begin(index)
-            case .use(let index): use(counted[index])
+            case .give(let index), .use(let index): use(counted[index])
             }
             if history.last?.at == at {
                 history[history.count - 1].balance = balance
