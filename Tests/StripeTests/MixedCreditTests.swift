@@ -17,8 +17,8 @@ struct MixedCreditTests {
         var state = SubscriptionState(PitfallTests.lineage)
         var uses: [CreditUse] = []
 
-        init(_ policy: CreditPolicy) throws {
-            adapter = try StripeTests.adapter()
+        init(_ policy: CreditPolicy, addOns: Set<String> = []) throws {
+            adapter = try StripeTests.policed { $0.addOnProducts = addOns }
             self.policy = policy
         }
 
@@ -248,5 +248,78 @@ struct MixedCreditTests {
             )
         )
         #expect(host.credits(on: 97) == [50, 0])
+    }
+
+    /// A change of one monthly item for another, five days after their month began, charged at once.
+    private static func swapped(_ old: String, for new: String, from start: Int64) -> [Taken] {
+        let (at, end) = (start + 5, start + 30)
+        let (before, after) = (item(old, start...end), item(new, start...end))
+        func line(_ product: String, _ amount: Int64) -> StripeInvoice.Line {
+            .init(price(product), amount: amount, from: created + at * day, to: created + end * day, isProration: true)
+        }
+        let lines = [line(old, -833), line(new, 1667)]
+        return [
+            reported(
+                "active",
+                [year, after],
+                invoice: 3,
+                from: Self.before([year, before], invoice: 2),
+                at: Double(at)
+            ),
+            RareFlowTests.invoice(
+                "in_3",
+                reason: "subscription_update",
+                lines: lines,
+                at: created + at * day,
+                in: .endive
+            ),
+        ]
+    }
+
+    private static func joined(_ product: String, on start: Int64) -> [Taken] {
+        guard start > 0 else {
+            return [
+                reported("active", [year, item(product, 0...30)], invoice: 1, at: 0),
+                paid(1, [("plan", 0...365), (product, 0...30)], at: 0, reason: "subscription_create"),
+            ]
+        }
+        let month = item(product, start...start + 30)
+        return [
+            reported("active", [year], invoice: 1, at: 0),
+            paid(1, [("plan", 0...365)], at: 0, reason: "subscription_create"),
+            reported("active", [year, month], invoice: 2, from: before([year], invoice: 1), at: Double(start)),
+            paid(2, [(product, start...start + 30)], at: Double(start), reason: "subscription_update"),
+        ]
+    }
+
+    @Test(
+        "an item that takes another's place beside the plan begins then, and sets off what is unused",
+        arguments: [0, 10] as [Int64],
+        [false, true]
+    )
+    func swappedItem(start: Int64, isToDesks: Bool) throws {
+        let swap = isToDesks ? (old: "seats", new: "desks") : (old: "desks", new: "seats")
+        let policy = CreditPolicy([
+            "plan": .init(credits: 200),
+            ProductID(swap.old): .init(credits: 60, price: Money(ExactDecimal(10), "USD")),
+            ProductID(swap.new): .init(credits: 120, price: Money(ExactDecimal(20), "USD")),
+        ])
+        let deliveries = Self.joined(swap.old, on: start) + Self.swapped(swap.old, for: swap.new, from: start)
+        for order in [deliveries, deliveries.reversed(), Array(deliveries.suffix(2) + deliveries.dropLast(2))] {
+            var host = try Host(policy, addOns: ["seats", "desks"])
+            for taken in order { try host.take(taken) }
+            #expect(host.credits(on: start + 4) == [260, 0])
+            // 25 of 30 days are left. Half of their price was set off: 50 of the 100 that they are worth, and the 60 are kept.
+            #expect(host.credits(on: start + 6) == [310, 60])
+            #expect(host.credits(on: start + 31) == [260, 60])
+            func products(on days: Int64) -> [ProductID]? {
+                guard case .granted(_, let grant) = host.state.access(at: date(created + days * day)) else {
+                    return nil
+                }
+                return [grant.product] + (grant.otherProducts ?? [])
+            }
+            #expect(products(on: start + 4) == ["plan", ProductID(swap.old)])
+            #expect(products(on: start + 6) == ["plan", ProductID(swap.new)])
+        }
     }
 }

@@ -277,7 +277,7 @@ extension QuestionTests {
         var (trial, ending, both) = (first, first, first)
         (trial.status, trial.trialStart, trial.trialEnd) = ("trialing", first.start, first.end)
         #expect(try Self.chargeDue([RareFlowTests.began(trial, .endive)]) == [])
-        // What is stated from then on says that there is nothing to wait for, such as while nothing is collected.
+        // A statement from then on says that there is nothing to wait for, such as while nothing is collected.
         ending.cancelAtPeriodEnd = true
         for (hours, due) in [(2, [3]), (4, [])] as [(Int64, [Int64])] {
             let later = RareFlowTests.updated(ending, from: first, at: created + hours * 3600, .endive)

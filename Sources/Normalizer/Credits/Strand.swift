@@ -41,8 +41,13 @@ struct Strand {
             )
         }
         for item in items { add(item, to: &strands) }
+        return linked(strands)
+    }
+
+    /// Strands in the order of their beginnings, each with the one that it replaced.
+    static func linked(_ strands: [Strand]) -> [Strand] {
         guard strands.count > 1 else { return strands }
-        strands = strands.indices.sorted { (strands[$0].start, $0) < (strands[$1].start, $1) }.map { strands[$0] }
+        var strands = strands.indices.sorted { (strands[$0].start, $0) < (strands[$1].start, $1) }.map { strands[$0] }
         for place in strands.indices.dropFirst() where strands[place].start > strands[0].start + tolerance {
             strands[place].before = replaced(by: place, in: strands)
             strands[place].number = strands[place].before.map { strands[$0].number + 1 } ?? 0

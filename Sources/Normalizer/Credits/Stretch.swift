@@ -17,7 +17,7 @@ struct Stretch {
         }
         let rules = period.lineages.first?.store.rules ?? .standard
         guard !within.isEmpty || (rules.switchesWithinPeriods && period.products.count > 1) else {
-            return [Stretch(product: period.fact.product, start: period.start, proration: beginning?.proration)]
+            return [Stretch(product: period.fact.product, start: period.grantedSince, proration: beginning?.proration)]
         }
         var stretches = within.map {
             Stretch(product: $0.to, start: $0.at.millisecondsSince1970, proration: $0.proration)

@@ -76,10 +76,40 @@ struct TenureReading {
                 tenures.append(tenure)
             }
         }
+        findSwapsBeside()
         graces = Self.graces(of: state, timeline)
         sort()
         for place in tenures.indices {
             if let change = tenures[place].change { tenuresOfChange[change, default: []].append(place) }
+        }
+    }
+
+    /// Finds the items that took the place of others next to the main product: each has a period of its own, and they have one start.
+    private mutating func findSwapsBeside() {
+        let beside = timeline.periods.indices.filter {
+            timeline.periods[$0].fact.isBeside && tenuresOfPeriod[$0] != nil
+        }
+        for (_, places) in Dictionary(grouping: beside, by: { timeline.periods[$0].start }) where places.count > 1 {
+            var tenureOf: [ProductID: Int] = [:]
+            let strands = Strand.linked(
+                places.map { place in
+                    let period = timeline.periods[place]
+                    tenureOf[period.fact.product] = tenuresOfPeriod[place]?.first
+                    return Strand(
+                        product: period.fact.product,
+                        start: period.grantedSince,
+                        end: period.accessEnd < period.end ? period.accessEnd : nil,
+                        beginsAsMain: false,
+                        endsAsMain: false
+                    )
+                }
+            )
+            for strand in strands {
+                guard let before = strand.before.flatMap({ tenureOf[strands[$0].product] }),
+                    let after = tenureOf[strand.product]
+                else { continue }
+                swaps.append((before, after))
+            }
         }
     }
 

@@ -87,6 +87,18 @@ extension PeriodTimeline {
         items.sort { ($0.start, $0.entry.fact.item ?? "") < ($1.start, $1.entry.fact.item ?? "") }
     }
 
+    /// Dates the items with a period of their own that joined it after its start, in the place of another: the store had listed what
+    /// runs from that start without them.
+    mutating func dateItemsBeside() {
+        for index in periods.indices where periods[index].fact.isBeside && periods[index].isStatedWithAllItems {
+            let period = periods[index]
+            guard let added = period.firstStated, period.start < added, added < period.end,
+                periods.contains(where: { $0.start == period.start && ($0.firstStated ?? added) < added })
+            else { continue }
+            periods[index].addedAt = added
+        }
+    }
+
     /// Has the items give no access in the times in which the period that they run with gave none.
     mutating func interruptItems() {
         for place in items.indices {

@@ -179,8 +179,8 @@ extension PeriodTimeline.Period {
 
     /// The times in which it gave access, by what held then.
     var given: [(start: Int64, end: Int64)] {
-        guard hasSteps else { return accessEnd > start ? [(start, accessEnd)] : [] }
-        return gaps.times(from: start, until: max(accessEnd, min(givenUntil ?? .min, end)))
+        guard hasSteps else { return accessEnd > grantedSince ? [(grantedSince, accessEnd)] : [] }
+        return gaps.times(from: grantedSince, until: max(accessEnd, min(givenUntil ?? .min, end)))
     }
 
     /// True if the times of its statements say what held at a moment: it lies before the last one, and they lie within the period. The

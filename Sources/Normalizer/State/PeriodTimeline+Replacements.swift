@@ -25,6 +25,8 @@ extension PeriodTimeline {
     ///
     /// - Parameter first: the first after it that gives access to another product.
     private func successor(of index: Int, from first: Int?) -> Int? {
+        // An additional product that left was not replaced by what runs on: its end says when.
+        if periods[index].fact.isBeside, periods[index].cut?.reason == .replaced { return nil }
         guard let first, periods[first].start < periods[index].accessEnd else { return nil }
         guard runsBeside(index, first) else { return first }
         for later in first + 1..<min(first + Self.maximumBeside, periods.count)

@@ -38,6 +38,8 @@ struct PeriodTimeline {
         var statedProduct: ProductID?
         var transaction: TransactionID?
         var firstStated: Int64?
+        /// When its product joined what runs next to the main one, if the store had listed that without it from the period's start.
+        var addedAt: Int64?
         /// The last statement about something else that names it while it runs.
         var named: Assertion<Fact.Period>?
         var lineages: Set<SubscriptionID>
@@ -131,8 +133,11 @@ struct PeriodTimeline {
         /// How long before it begins its store may have charged for it.
         var chargesAhead: Int64? { lineages.lazy.compactMap(\.store.rules.chargesAhead).first }
 
+        /// From when on it gives access.
+        var grantedSince: Int64 { addedAt ?? start }
+
         func grants(at time: Int64) -> Bool {
-            start <= time && time < accessEnd
+            grantedSince <= time && time < accessEnd
         }
 
         /// True if it continues next to a period that begins at a moment: it was neither replaced nor ended.
@@ -204,6 +209,7 @@ struct PeriodTimeline {
         applyReplacements()
         applyRemovals()
         if isWhole { gatherItems(of: state) }
+        dateItemsBeside()
         applyEndsOfMainItems(of: state)
         applyInterruptions(of: state)
         applyRetries(of: state)
