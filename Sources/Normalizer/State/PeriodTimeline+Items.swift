@@ -92,10 +92,13 @@ extension PeriodTimeline {
     mutating func dateItemsBeside() {
         for index in periods.indices where periods[index].fact.isBeside && periods[index].isStatedWithAllItems {
             let period = periods[index]
-            guard let added = period.firstStated, period.start < added, added < period.end,
-                periods.contains(where: { $0.start == period.start && ($0.firstStated ?? added) < added })
-            else { continue }
-            periods[index].addedAt = added
+            guard let added = period.firstStated, period.start < added, added < period.end else { continue }
+            func isListedBefore(_ other: Period) -> Bool { other.firstStated.map { $0 < added } ?? false }
+            let earlier = periods[..<index].reversed().prefix { $0.start == period.start }
+            let later = periods[(index + 1)...].prefix { $0.start == period.start }
+            if earlier.contains(where: isListedBefore) || later.contains(where: isListedBefore) {
+                periods[index].addedAt = added
+            }
         }
     }
 
