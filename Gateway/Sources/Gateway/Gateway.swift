@@ -143,12 +143,10 @@ public struct Gateway: Sendable {
                 let worker = BackfillWorker(
                     journal: journal,
                     sources: configuration.sources,
-                    interval: interval,
                     metrics: metrics,
-                    logger: logger,
-                    now: now
+                    logger: logger
                 )
-                var work = scheduled("backfill", every: interval) { try await worker.round(after: $0) }
+                var work = scheduled("backfill", every: interval) { _ in try await worker.round() }
                 work.beginsAtOnce = true
                 works.append(work)
             }
@@ -170,6 +168,8 @@ public struct Gateway: Sendable {
                 metrics: metrics,
                 now: now
             )
+            let pulse = OutageWorker(journal: journal, sources: configuration.sources, logger: logger, now: now)
+            works.append(scheduled("outage", every: OutageWorker.interval) { try await pulse.round(after: $0) })
             works.append(scheduled("answers", every: .seconds(30)) { _ in try await worker.round() })
             return works
         }

@@ -34,10 +34,8 @@ import Testing
         BackfillWorker(
             journal: journal,
             sources: sources,
-            interval: .seconds(3600),
             metrics: GatewayMetrics(factory: registry),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            now: { Bench.now }
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
 
@@ -82,7 +80,7 @@ import Testing
         // The history was read up to an hour ago.
         _ = try await Journal(storage, now: { Bench.now.addingTimeInterval(-3600) }).backfill(from: memory)
         let worker = worker([Source(source.name, source.adapter, histories: [memory])])
-        for _ in 0..<2 { #expect(try await worker.round(after: .init()) == false) }
+        for _ in 0..<2 { #expect(try await worker.round() == false) }
         #expect(try await journal.events().count == 1)
         #expect(registry.text.contains(#"lifecycle_backfill_events_total{source="apple"} 1"#))
     }
@@ -96,14 +94,14 @@ import Testing
         let memory = Memory(delivery: delivery, adapter: source.adapter, reach: .seconds(600))
         _ = try await Journal(storage, now: { Bench.now.addingTimeInterval(-3600) }).backfill(from: memory)
         #expect(try await journal.questions(at: Bench.now) == [])
-        _ = try await worker([Source(source.name, source.adapter, histories: [memory])]).round(after: .init())
+        _ = try await worker([Source(source.name, source.adapter, histories: [memory])]).round()
         #expect(try await journal.questions(at: Bench.now).map(\.kind.rawValue) == ["requested"])
         #expect(registry.text.contains(#"lifecycle_backfill_gaps_total{source="apple"} 1"#))
     }
 
     @Test(
         "has every purchase of a provider without a history asked about after an outage alone",
-        arguments: [(3599.0, false), (7201, true)]
+        arguments: [(-60, false), (3599, false), (3601, true), (72_000, true)] as [(TimeInterval, Bool)]
     )
     func outage(pause: TimeInterval, asks: Bool) async throws {
         let bench = try Bench()
@@ -111,8 +109,14 @@ import Testing
         #expect(await journal.receive(try bench.purchase(), with: adapter).status == 200)
         var source = Source("apple", adapter)
         source.questions = [Asked(.apple)]
+        let worker = OutageWorker(
+            journal: journal,
+            sources: [source],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            now: { Bench.now }
+        )
         let last = RoundLease.Last(finished: Bench.now.addingTimeInterval(-pause))
-        _ = try await worker([source]).round(after: last)
+        #expect(try await worker.round(after: last) == false)
         #expect(try await journal.questions(at: Bench.now).isEmpty == !asks)
     }
 
@@ -143,7 +147,7 @@ import Testing
         _ = await journal.accept(try bench.purchase(), with: broken, as: "apple")
         try await journal.work(with: ["apple": broken])
         #expect(try await journal.quarantine.list().count == 1)
-        _ = try await worker([source]).round(after: .init())
+        _ = try await worker([source]).round()
         #expect(try await journal.quarantine.list().count == 0)
         #expect(try await journal.events().count == 1)
         #expect(registry.text.contains("lifecycle_quarantine_replayed_total 1"))

@@ -5,42 +5,20 @@ import Normalizer
 
 /// Reads what providers have sent since it was last read, so that an outage heals by itself.
 struct BackfillWorker: Sendable {
-    /// How long RevenueCat repeats a delivery at the least
-    /// (<https://www.revenuecat.com/docs/integrations/webhooks#syncing-subscription-status>).
-    private static let repetition: TimeInterval = 3600
-
     let journal: Journal
     let sources: [Source]
-    let interval: Duration
     let metrics: GatewayMetrics
     let logger: Logger
-    let now: @Sendable () -> Date
 
     /// Reads every history, and gives deliveries whose provider could not be asked to their adapters again.
     ///
     /// - Returns: false: a round is whole.
-    func round(after last: RoundLease.Last) async throws -> Bool {
+    func round() async throws -> Bool {
         for source in sources { await read(source) }
-        if let finished = last.finished { try await askAfterOutage(since: finished) }
         let adapters = Dictionary(sources.map { ($0.name, $0.adapter) }) { first, _ in first }
         let report = try await journal.reconcile(with: [], replaying: adapters)
         metrics.replayed(report.replayed)
         return false
-    }
-
-    /// Has a provider that keeps no history be asked about all of its purchases, if no process ran for so long that it may have given
-    /// deliveries up.
-    private func askAfterOutage(since finished: Date) async throws {
-        let normal = Double(interval.components.seconds) + Self.repetition
-        guard now().timeIntervalSince(finished) > normal else { return }
-        let forgetful = sources.filter { $0.histories.isEmpty && !$0.questions.isEmpty }
-        for provider in Set(forgetful.map(\.adapter.provider)).sorted(by: { $0.rawValue < $1.rawValue }) {
-            let count = try await journal.askAgain(about: provider)
-            logger.notice(
-                "asks about all purchases after an outage",
-                metadata: ["provider": "\(provider)", "purchases": "\(count)"]
-            )
-        }
     }
 
     /// Reads every history of a source. After a failure, the next round continues where this one stopped.

@@ -1,0 +1,34 @@
+import Foundation
+import LifecycleJournal
+import Logging
+import Normalizer
+
+/// Has providers without a history be asked about all of their purchases after an outage in which they may have given deliveries up.
+///
+/// The rounds are this gateway's pulse: between two of them, no process took deliveries, or the database was away.
+struct OutageWorker: Sendable {
+    /// The time from the end of a round to the next.
+    static let interval: Duration = .seconds(30)
+    /// How long RevenueCat repeats a delivery at the least
+    /// (<https://www.revenuecat.com/docs/integrations/webhooks#syncing-subscription-status>).
+    private static let repetition: TimeInterval = 3600
+
+    let journal: Journal
+    let sources: [Source]
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    /// - Returns: false: a round is whole.
+    func round(after last: RoundLease.Last) async throws -> Bool {
+        guard let finished = last.finished, now().timeIntervalSince(finished) > Self.repetition else { return false }
+        let forgetful = sources.filter { $0.histories.isEmpty && !$0.questions.isEmpty }
+        for provider in Set(forgetful.map(\.adapter.provider)).sorted(by: { $0.rawValue < $1.rawValue }) {
+            let count = try await journal.askAgain(about: provider)
+            logger.notice(
+                "asks about all purchases after an outage",
+                metadata: ["provider": "\(provider)", "purchases": "\(count)"]
+            )
+        }
+        return false
+    }
+}
