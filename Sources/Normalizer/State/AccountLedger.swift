@@ -286,6 +286,11 @@ public struct AccountLedger: Hashable, Sendable {
     public func contradictions(of state: SubscriptionState) -> [Contradiction] {
         state.contradictions(under: ownership(of: state))
     }
+
+    /// The questions about a state's lineage that only its provider can answer, with transfers of whole accounts in view.
+    public func openQuestions(of state: SubscriptionState) -> [OpenQuestion] {
+        state.openQuestions(under: ownership(of: state))
+    }
 }
 
 // MARK: Access

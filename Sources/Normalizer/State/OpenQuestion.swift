@@ -66,7 +66,11 @@ extension SubscriptionState {
     ///
     /// A store may leave a customer whose charge failed a day or two of access without a word. An answer that shows the old
     /// period in that time is no loss, and the question stays open.
-    public var openQuestions: [OpenQuestion] {
+    ///
+    /// A transfer between accounts may leave more, which `AccountLedger.openQuestions(of:)` knows.
+    public var openQuestions: [OpenQuestion] { openQuestions(under: ownership) }
+
+    func openQuestions(under ownership: Ownership) -> [OpenQuestion] {
         let timeline = PeriodTimeline(self)
         var questions: [(Int64, OpenQuestion.Reason)] = []
         if let newest = timeline.newest, !newest.fact.isProvisional, !newest.isForestalled, newest.cut == nil,
@@ -86,7 +90,7 @@ extension SubscriptionState {
         {
             questions.append((claimed.addingClamped(Self.hour), .unknownPurchase))
         }
-        let stated = contradictions.filter { $0.kind != .linkAcrossEnvironments }
+        let stated = contradictions(under: ownership).filter { $0.kind != .linkAcrossEnvironments }
             .flatMap(\.statements).map(\.milliseconds).max()
         if let stated { questions.append((stated.addingClamped(Self.hour), .contradiction)) }
         let lineage = timeline.newest?.lineages.inOrder.first ?? subscription

@@ -60,13 +60,17 @@ struct Ownerships {
             note(move.recipients, at: owned)
             return
         }
-        let counts = Dictionary(grouping: owned) { states[$0].subscription.store }.mapValues(\.count)
+        // A grant for a day is for a purchase of its own, or for none.
+        let counts = Dictionary(grouping: owned.filter { !states[$0].isOnlyInferred }) {
+            states[$0].subscription.store
+        }
+        .mapValues(\.count)
         var moved: [Int] = []
         for position in owned {
             switch word(on: move, at: position) {
             case .new?: moved.append(position)
             case .former?: break
-            case nil where counts[states[position].subscription.store] == 1: moved.append(position)
+            case nil where counts[states[position].subscription.store] ?? 0 < 2: moved.append(position)
             case nil: bindings[position].keep(despite: move)
             }
         }
@@ -355,6 +359,13 @@ extension SubscriptionState {
         let own = claim.holding?.start ?? begun.filter({ $0.by == claim.latest }).map(\.start).max()
         guard let own, let last = begun.map(\.start).max() else { return false }
         return own < last
+    }
+
+    /// True if nothing is known but access that was inferred, as that for a day until the store answers.
+    fileprivate var isOnlyInferred: Bool {
+        !periods.isEmpty && periods.values.allSatisfy { $0.firstStated == nil && $0.named == nil }
+            && purchases.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty
+            && registers.all.allSatisfy { $0.registers == .init() }
     }
 
     /// True if a claim was first made after a moment by which its provider had stated the purchase without that name. A provider that is
