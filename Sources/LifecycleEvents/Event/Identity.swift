@@ -42,7 +42,8 @@ public struct SubscriptionID: Hashable, Sendable, Codable, CustomStringConvertib
 
     /// True if both are octet for octet the same.
     public static func == (one: SubscriptionID, other: SubscriptionID) -> Bool {
-        one.id.hasOctets(of: other.id) && one.store == other.store && one.environment == other.environment
+        one.id == other.id && one.id.hasOctets(of: other.id) && one.store == other.store
+            && one.environment == other.environment
     }
 
     /// The order of the names.
