@@ -293,6 +293,18 @@ struct OwnershipStories {
         )
     }
 
+    /// A statement of a relay's about the same purchase and none of its months.
+    static func notice(of account: String, at days: Double) -> NormalizedEvent {
+        AccountStories.event(
+            .autoRenewEnabled,
+            "O1-0",
+            at: days,
+            of: "O1",
+            by: .revenuecat,
+            facts: [.owner(Account(account, .appUserID))]
+        )
+    }
+
     /// Statements, and who owns at which day; of several names of one account the first by name.
     struct Naming: CustomTestStringConvertible {
         var testDescription: String
@@ -364,6 +376,22 @@ struct OwnershipStories {
                     moved(["u2"], ["u1"], at: 40), month(2, of: "u1", at: 60),
                 ],
                 owners: [9: ["u1"], 20: ["u2"], 35: ["u2"], 45: ["u1"], 65: ["u1"]]
+            ),
+            Naming(
+                "a word on the former account is older than the transfer, and about no period",
+                [
+                    month(0, of: "u1", at: 0), notice(of: "u1", at: 20), moved(["u1"], ["u2"], at: 25),
+                    month(0, of: "u2", at: 26),
+                ],
+                owners: [24: ["u1"], 25.5: ["u2"], 29: ["u2"], 35: ["u2"]]
+            ),
+            Naming(
+                "a word on the former account is older than the transfer, and about a later period",
+                [
+                    month(0, of: "u1", at: 0), month(1, of: "u1", at: 29), moved(["u1"], ["u2"], at: 29.5),
+                    month(0, of: "u2", at: 29.6),
+                ],
+                owners: [29.2: ["u1"], 29.7: ["u2"], 35: ["u2"]]
             ),
             Naming(
                 "a transfer is known, and the one after it is lost",

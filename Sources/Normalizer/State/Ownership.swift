@@ -48,7 +48,7 @@ package struct AccountClaim: Hashable, Sendable, Codable {
 /// When an account was named as the one that has a purchase. The word about a later period is greater, and of two about one period the
 /// later word: an old period that is stated again says who had it then.
 package struct Holding: Hashable, Sendable, Comparable {
-    /// When the period began that the statement is about, in milliseconds. A statement about none is about its own time.
+    /// When the period began that the statement is about, in milliseconds, or the time of what was bought once.
     package var start: Int64
     /// When it was stated, in milliseconds.
     package var stated: Int64
@@ -77,13 +77,18 @@ extension Holding: Codable {
 }
 
 extension StoreStatement {
-    /// The word of the statement on the account that it names; nil if its provider repeats the account that was set at purchase.
+    /// The word of the statement on the account that it names; nil if its provider repeats the account that was set at purchase, or if it
+    /// is about no period: that says nothing about the order of two words.
     var holding: Holding? {
         guard provider.rules.namesPresentOwner else { return nil }
-        var start: Int64?
-        for case .period(let period) in facts { start = max(start ?? .min, period.period.startMilliseconds) }
-        let stated = assertedAt.millisecondsSince1970
-        return Holding(start: start ?? stated, stated: stated)
+        let starts = facts.compactMap { fact -> Int64? in
+            switch fact {
+            case .period(let period): period.period.startMilliseconds
+            case .purchase(let purchase): purchase.at.millisecondsSince1970
+            default: nil
+            }
+        }
+        return starts.max().map { Holding(start: $0, stated: assertedAt.millisecondsSince1970) }
     }
 }
 

@@ -286,10 +286,24 @@ private struct Binding {
         }
         guard holders.count > 1 else { return [] }
         let names = Set(holders.keys.flatMap { groups.members(with: $0) })
+        func arrival(at account: Account.Identifier, after start: Int64) -> Int64? {
+            guard let holder = holders[account] else { return nil }
+            return groups.members(with: account).compactMap {
+                arrivals.last(of: $0.name, at: position, after: start, through: holder.holding.stated)
+            }
+            .max()
+        }
+        // A stated transfer outweighs all words on the former owner that are older, whatever period they are about.
+        let past = holders.filter { account, holder in
+            holders.keys.contains { $0 != account && arrival(at: $0, after: holder.holding.stated) != nil }
+        }
         var previous: Holder?
         var moves: [Move] = []
-        for (account, holder) in holders.sorted(by: {
-            $0.value.holding == $1.value.holding ? $0.key.precedes($1.key) : $0.value.holding < $1.value.holding
+        for (account, holder) in holders.sorted(by: { one, other in
+            let (isPast, otherIsPast) = (past[one.key] != nil, past[other.key] != nil)
+            if isPast != otherIsPast { return isPast }
+            return one.value.holding == other.value.holding
+                ? one.key.precedes(other.key) : one.value.holding < other.value.holding
         }) {
             defer { previous = holder }
             guard holder.isNamed else { continue }
@@ -297,12 +311,9 @@ private struct Binding {
             var moment = holder.first.milliseconds
             if let previous {
                 let last = previous.holding.stated
-                let arrival = own.compactMap {
-                    arrivals.last(of: $0.name, at: position, after: last, through: holder.holding.stated)
-                }
-                .max()
                 // A transfer says when it came to the account, and a return lies after the last word on the other.
-                if let moved = arrival ?? (holder.first.precedes(previous.first) ? last : nil) {
+                if let moved = arrival(at: account, after: last) ?? (holder.first.precedes(previous.first) ? last : nil)
+                {
                     moment = moved.addingClamped(1)
                 }
             }
