@@ -87,16 +87,18 @@ extension PeriodTimeline {
         items.sort { ($0.start, $0.entry.fact.item ?? "") < ($1.start, $1.entry.fact.item ?? "") }
     }
 
-    /// Dates the items with a period of their own that joined it after its start, in the place of another: the store had listed what
-    /// runs from that start without them.
+    /// Dates the items with a period of their own that joined it after its start, in the place of another: the store had listed one
+    /// that left without them.
     mutating func dateItemsBeside() {
         for index in periods.indices where periods[index].fact.isBeside && periods[index].isStatedWithAllItems {
             let period = periods[index]
             guard let added = period.firstStated, period.start < added, added < period.end else { continue }
-            func isListedBefore(_ other: Period) -> Bool { other.firstStated.map { $0 < added } ?? false }
+            func hasLeft(_ other: Period) -> Bool {
+                other.fact.isBeside && other.accessEnd < other.end && (other.firstStated ?? added) < added
+            }
             let earlier = periods[..<index].reversed().prefix { $0.start == period.start }
             let later = periods[(index + 1)...].prefix { $0.start == period.start }
-            if earlier.contains(where: isListedBefore) || later.contains(where: isListedBefore) {
+            if earlier.contains(where: hasLeft) || later.contains(where: hasLeft) {
                 periods[index].addedAt = added
             }
         }
