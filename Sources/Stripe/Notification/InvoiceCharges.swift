@@ -119,7 +119,10 @@ extension InvoiceObject {
     private func part(of product: ProductID, in lines: [Line]) -> PurchasedItem.Part? {
         var (part, whole): (Int64, Int64) = (0, 0)
         for line in lines where line.price?.productID == product {
-            guard let amount = line.amount, let full = line.wholeAmount else { return nil }
+            // A price with amounts in several currencies shows that of its first one.
+            guard let amount = line.amount, let full = line.wholeAmount, line.price?.currency == currency else {
+                return nil
+            }
             let (sum, overflows) = whole.addingReportingOverflow(full)
             guard !overflows else { return nil }
             // No line bills more than its whole.
