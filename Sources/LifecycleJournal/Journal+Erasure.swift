@@ -241,7 +241,7 @@ private struct Eraser {
     /// With what had still to be done about it, which would be due for ever.
     private func removeEvent(_ event: NormalizedEvent) async throws {
         for kind in DueItem.Kind.ofEvents {
-            if let row = try await transaction.record(JournalKey.text(kind.id(of: event)), in: .due) {
+            if let row = try await transaction.record(JournalKey.text(kind.id(of: event.id)), in: .due) {
                 guard try await transaction.delete(row, from: .due) else { throw Conflict() }
             }
         }

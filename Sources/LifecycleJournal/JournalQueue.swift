@@ -288,8 +288,8 @@ extension Journal {
     /// Corrects the turns in a queue that a clock has set which was ahead: they would come only when that time does.
     func correctTurns(in table: JournalTable) async throws(JournalError) {
         try await correctTurns(in: table, QueuePlace.due.rawValue, QueueDetail.self) { record in
-            // The host may schedule its own duties for any time, but what follows from an event is due at once.
-            table == .event || (try? CanonicalJSON.value(DueItem.self, from: record.body))?.event != nil
+            // The host may schedule its own duties for any time, but the journal's are due at once.
+            table == .event || (try? CanonicalJSON.value(DueItem.self, from: record.body))?.isOfJournal == true
         }
     }
 
@@ -382,7 +382,7 @@ public struct DueItem: Hashable, Sendable, Codable, Identifiable {
         func item(_ kind: Kind, by deadline: Date?) -> DueItem {
             DueItem(
                 kind,
-                id: kind.id(of: event),
+                id: kind.id(of: event.id),
                 subscription: event.subscription,
                 event: event.id,
                 dueAt: event.receivedAt,
@@ -402,7 +402,12 @@ extension DueItem.Kind {
     static let ofEvents: [Self] = [.acknowledgement, .refundReview]
 
     /// Names the work that follows from an event.
-    func id(of event: NormalizedEvent) -> String { "\(self)/\(event.id)" }
+    func id(of event: EventID) -> String { "\(self)/\(event)" }
+}
+
+extension DueItem {
+    /// True if the journal made it. The host's own duty may follow from an event, too.
+    fileprivate var isOfJournal: Bool { event.map { Kind.ofEvents.contains(kind) && id == kind.id(of: $0) } ?? false }
 }
 
 extension Journal {
