@@ -120,17 +120,11 @@ extension Journal {
             }
         }
         let lineages = result.lineages + result.lineages.flatMap { ledger.items(of: $0) }
-        let newAccounts = try await rows.write(ledger, of: lineages, transaction)
+        try await rows.write(ledger, of: lineages, transaction)
         // Whose state is written has its names to itself: two transactions never wait for each other here.
         for line in newLines { try await Self.indexNames(of: line, transaction) }
         for transfer in ledger.transfers { try await Self.insert(transfer, transaction) }
-        try await writeQuestions(
-            of: lineages,
-            in: ledger,
-            newAccounts: newAccounts,
-            handles: result.handles,
-            transaction
-        )
+        try await writeQuestions(of: lineages, in: ledger, handles: result.handles, transaction)
         return update
     }
 
@@ -309,15 +303,12 @@ struct StateRows {
 
     /// Writes the states of lineages, and those of other names of the same purchases.
     ///
-    /// - Returns: the accounts that lead to one of them since.
     /// - Throws: ``Conflict`` if one of them has changed meanwhile.
-    @discardableResult
     func write(
         _ ledger: AccountLedger,
         of lineages: [SubscriptionID],
         _ transaction: any JournalTransaction
-    ) async throws -> Set<Account.Identifier> {
-        var newAccounts: Set<Account.Identifier> = []
+    ) async throws {
         // In one order, so that two transactions do not wait for each other.
         let changed = Set(lineages.flatMap { ledger[$0]?.lineages ?? [] })
         let names = lineages.compactMap { ledger[$0]?.subscription }
@@ -341,10 +332,8 @@ struct StateRows {
             let known = state.lineages.reduce(into: Set()) { $0.formUnion(accounts[$1] ?? []) }
             for account in AccountLedger([state]).accounts where !known.contains(account) {
                 try await Journal.insert(accountRow: account, of: lineage, transaction)
-                newAccounts.insert(account)
             }
         }
-        return newAccounts
     }
 }
 

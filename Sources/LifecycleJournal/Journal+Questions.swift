@@ -38,11 +38,6 @@ struct QuestionRow {
 
     var record: JournalRecord? { stored }
 
-    /// True if it asks, or has asked, about statements that cannot all be so.
-    var isOfContradiction: Bool {
-        ([detail.question].compactMap(\.self) + detail.exhausted).contains { $0.reason == .contradiction }
-    }
-
     /// Takes up the first question that was not asked often enough yet. A question that stays open keeps its turn.
     mutating func open(_ questions: [OpenQuestion]) {
         detail.exhausted.removeAll { !questions.contains($0) }
@@ -179,31 +174,22 @@ extension Journal {
     }
 
     /// Writes the open questions about lineages, and the way to ask them, in the transaction that changed their states.
-    ///
-    /// - Parameter newAccounts: those that lead to one of them since.
     func writeQuestions(
         of lineages: [SubscriptionID],
         in ledger: AccountLedger,
-        newAccounts: Set<Account.Identifier> = [],
         handles: [PurchaseHandle] = [],
         _ transaction: any JournalTransaction
     ) async throws {
-        var rows: [SubscriptionID: QuestionRow] = [:]
-        for name in Set(lineages.flatMap { ledger[$0]?.lineages ?? [] }) {
-            rows[name] = try await QuestionRow(of: name, transaction)
-        }
         var (lineages, ledger) = (lineages, ledger)
         // A transfer between accounts depends on all of their purchases. What is stated later of one of these may settle it.
-        if !newAccounts.isEmpty || !ledger.transfers.isEmpty || rows.values.contains(where: \.isOfContradiction) {
-            let accounts = ledger.accounts + ledger.transfers.flatMap(\.transfer.from)
-            var isConcerned = !ledger.transfers.isEmpty
-            for account in accounts where !isConcerned {
-                isConcerned = try await !Self.transfers(naming: account, transaction).isEmpty
-            }
-            if isConcerned {
-                ledger.merge(try await Self.rows(of: accounts, transaction).ledger)
-                lineages += ledger.states.map(\.subscription)
-            }
+        let accounts = ledger.accounts + ledger.transfers.flatMap(\.transfer.from)
+        var isConcerned = !ledger.transfers.isEmpty
+        for account in accounts where !isConcerned {
+            isConcerned = try await !Self.transfers(naming: account, transaction).isEmpty
+        }
+        if isConcerned {
+            ledger.merge(try await Self.rows(of: accounts, transaction).ledger)
+            lineages += ledger.states.map(\.subscription)
         }
         var questions: [SubscriptionID: [OpenQuestion]] = [:]
         for lineage in lineages {
@@ -213,7 +199,7 @@ extension Journal {
         }
         // In one order, so that two transactions do not wait for each other.
         for (lineage, open) in questions.sorted(by: { $0.key.precedes($1.key) }) {
-            var row = if let row = rows[lineage] { row } else { try await QuestionRow(of: lineage, transaction) }
+            var row = try await QuestionRow(of: lineage, transaction)
             if let handle = handles.last(where: { $0.lineage == lineage }) { try keep(handle, in: &row) }
             row.open(open)
             try await row.write(transaction)

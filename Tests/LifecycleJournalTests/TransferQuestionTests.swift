@@ -9,6 +9,14 @@ import Testing
 struct TransferQuestionTests {
     let folder = TemporaryFolder()
 
+    /// A provider that knows no purchase.
+    private struct Ignorant: LineageQuestions {
+        let provider: Provider = .revenuecat
+        let pace: Duration = .zero
+
+        func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer { .unknown }
+    }
+
     /// A relay's event about accounts, or about the purchase of one of them.
     private static func relayed(
         _ event: LifecycleEvent,
@@ -87,6 +95,10 @@ struct TransferQuestionTests {
             try await journal.questions(at: ReconcileTests.start + seconds).compactMap(\.subscription?.id).sorted()
         }
         #expect(try await asked(after: 3609) == [])
+        #expect(try await asked(after: 3610) == ["1", "2"])
+        // A question of another kind that is answered leaves it open.
+        #expect(try await journal.askAgain(about: .revenuecat) == 2)
+        #expect(try await journal.reconcile(with: [Ignorant()]).asked == 2)
         #expect(try await asked(after: 3610) == ["1", "2"])
         // A statement that names no one settles nothing, and one that names an account settles it for its purchase.
         let first = SubscriptionID(store: .appStore, environment: .production, id: "1")
