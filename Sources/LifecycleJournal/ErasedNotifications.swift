@@ -15,8 +15,13 @@ enum ErasedNotifications {
         let lines = result.logLines
         guard lines.allSatisfy(\.origin.isNotified) else { return false }
         for key in Set(lines.compactMap(key)) where try await transaction.record(key, in: .event) != nil { return true }
-        // Earlier versions left no id, and an entry of Google's list of voided purchases has none. Nothing of a history that was
-        // stated before the event was taken in is later than the erasure.
+        // Earlier versions left no id, but the emptied line, under a key of its own if a history had brought it.
+        for line in lines where line.origin.channel == .history {
+            let key = try JournalKey.text(line, withOwnChannel: true)
+            if try await transaction.record(key, in: .log)?.body.isEmpty == true { return true }
+        }
+        // Nor does an entry of Google's list of voided purchases have an id. Nothing of a history that was stated before the event was
+        // taken in is later than the erasure.
         for case .event(let event) in lines where event.origin.channel == .history {
             let row = try await transaction.record(event.id.description, in: .event)
             if let row, row.body.isEmpty, event.assertedAt.milliseconds <= row.order { return true }

@@ -34,22 +34,21 @@ enum JournalKey {
 
     /// The key of a line of the log: a digest of all but the time of receipt, so that a repeated delivery is the same line. One that a
     /// history repeats has the key that the webhook gave it.
-    static func text(_ line: LogLine) throws -> String {
+    ///
+    /// - Parameter isOwn: true for the key that version 0.12 and earlier gave to a line from a history.
+    static func text(_ line: LogLine, withOwnChannel isOwn: Bool = false) throws -> String {
         var line = line
+        func channel(_ channel: Origin.Channel) -> Origin.Channel { channel == .history && !isOwn ? .webhook : channel }
         switch line {
         case .event(var event):
             event.receivedAt = Date(timeIntervalSince1970: 0)
-            event.origin.channel = repeated(event.origin.channel)
+            event.origin.channel = channel(event.origin.channel)
             line = .event(event)
         case .statement(var statement):
-            statement.origin.channel = repeated(statement.origin.channel)
+            statement.origin.channel = channel(statement.origin.channel)
             line = .statement(statement)
         }
         return digest(try CanonicalJSON.bytes(line))
-    }
-
-    private static func repeated(_ channel: Origin.Channel) -> Origin.Channel {
-        channel == .history ? .webhook : channel
     }
 
     static func digest(_ bytes: [UInt8]) -> String { SHA256.hash(bytes.span).hexadecimal }
