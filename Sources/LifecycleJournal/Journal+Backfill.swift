@@ -142,6 +142,7 @@ extension Journal {
                 progress.window
                 ?? self.window(after: progress.through, overlap: overlap, within: history.reach)
             result.gap = window.gap ?? result.gap
+            let begin = progress.through
             // A position may be too old for the provider; then the window begins again, once in each run. Any other error says
             // nothing about the position.
             var mayBeginAgain = true
@@ -172,7 +173,12 @@ extension Journal {
                 if isRead { progress.through = max(window.until, progress.through) }
                 if held == nil { try await note() }
             }
-            if let held { throw held }
+            if let held {
+                // The next run reads from here to its own time, so that what comes later is not held up, too.
+                (progress.through, progress.window) = (begin, nil)
+                try await note()
+                throw held
+            }
         }
         return result
     }
