@@ -20,7 +20,11 @@ struct OutageWorker: Sendable {
 
     /// - Returns: false: a round is whole.
     func round(after last: RoundLease.Last) async throws -> Bool {
-        guard let finished = last.finished, now().timeIntervalSince(finished) > Self.repetition else { return false }
+        // Version 0.12 has the rounds of its backfill alone. They may be a day apart, and to ask once for nothing does no harm.
+        let former = last.finished == nil ? try await RoundLease.lastRound("backfill", in: journal) : nil
+        guard let finished = last.finished ?? former, now().timeIntervalSince(finished) > Self.repetition else {
+            return false
+        }
         let forgetful = sources.filter { $0.histories.isEmpty && !$0.questions.isEmpty }
         for provider in Set(forgetful.map(\.adapter.provider)).sorted(by: { $0.rawValue < $1.rawValue }) {
             let count = try await journal.askAgain(about: provider)

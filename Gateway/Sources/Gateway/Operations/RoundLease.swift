@@ -42,7 +42,15 @@ struct RoundLease: Sendable {
 
     init(_ name: String, in journal: Journal, now: @escaping @Sendable () -> Date) {
         (self.journal, self.now) = (journal, now)
-        self.name = "gateway/\(name)"
+        self.name = Self.mark(name)
+    }
+
+    private static func mark(_ name: String) -> String { "gateway/\(name)" }
+
+    /// When the last round of a kind ended; nil if there was none.
+    static func lastRound(_ name: String, in journal: Journal) async throws(JournalError) -> Date? {
+        let stored = try await journal.checkpoint(of: mark(name))
+        return stored.flatMap { try? CanonicalJSON.value(Mark.self, from: Array($0.value.utf8)) }?.finished
     }
 
     /// Does a round if it is time, and if no other process does it.
