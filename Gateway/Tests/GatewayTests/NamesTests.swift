@@ -348,11 +348,16 @@ import Testing
 
     @Test(
         "that is no JSON, has a member twice, or is missing is an error that names it",
-        arguments: ["", "[]", "{", #"{"tokens": ["reader"], "workers": 1, "workers": 2}"#, #"{"a": {"b": 1, "b": 1}}"#]
+        arguments: [
+            ("", "is not a JSON object"), ("[]", "is not a JSON object"), ("{", "is not a JSON object"),
+            (#"{"tokens": ["reader"], "workers": 1, "workers": 2}"#, "has a member twice, or is not UTF-8"),
+            // Behind a byte order mark, too.
+            ("\u{FEFF}" + #"{"a": {"b": 1, "b": 1}}"#, "has a member twice, or is not UTF-8"),
+        ]
     )
-    func noObject(text: String) async throws {
+    func noObject(text: String, message: String) async throws {
         let error = await #expect(throws: SettingError.self) { try await load(text) }
-        #expect(error?.message == "is not a JSON object, or has a member twice")
+        #expect(error?.message == message)
         let missing = await #expect(throws: SettingError.self) {
             try await GatewayConfiguration.load(file: "/none", environment: [:]) { _ in }
         }

@@ -27,10 +27,15 @@ extension GatewayConfiguration {
             guard let data = FileManager.default.contents(atPath: file) else {
                 throw SettingError(file, "cannot be read")
             }
+            guard let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else {
+                throw SettingError(file, "is not a JSON object")
+            }
             // Of two members with one name a reader takes either, such as the scopes of a token that you meant to replace.
-            guard (try? CanonicalJSON.value(SettingsObject.self, from: Array(data))) != nil,
-                let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
-            else { throw SettingError(file, "is not a JSON object, or has a member twice") }
+            let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+            let octets = data.starts(with: mark) ? data.dropFirst(mark.count) : data
+            guard (try? CanonicalJSON.value(SettingsObject.self, from: Array(octets))) != nil else {
+                throw SettingError(file, "has a member twice, or is not UTF-8")
+            }
             written = Set(names(in: object, behind: ""))
             do {
                 providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(file)))
