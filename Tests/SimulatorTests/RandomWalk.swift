@@ -469,11 +469,12 @@ extension Truth {
         _ unused: Int128,
         of length: Int128
     ) {
-        let (earlier, old) = (payment, worth)
-        // A price change shows on the subscription at once, and is charged from the next period on.
-        let listed = nextPrice ?? price
-        let cents = max(0, Int128(plan.price / 10) - Int128(listed / 10) * unused / length)
-        let left = old * unused / length
+        let earlier = payment
+        // A price change shows on the subscription at once, and is charged from the next period on. The invoice sets off the unused part
+        // of that, whatever was paid.
+        let setOff = Int128((nextPrice ?? price) / 10) * unused / length
+        let cents = max(0, Int128(plan.price / 10) - setOff)
+        let left = setOff * 10_000_000
         begin(plan, at: time, until: plan.end(from: time), paid: plan.price)
         charged = Int64(cents) * 10
         if cents > 0 {
@@ -483,8 +484,9 @@ extension Truth {
         } else {
             // The set-off is worth more than the new product, so there is no payment to refund.
             (paid, payments[payments.count - 1], payout) = (0, 0, 0)
-            credits.takeBack(earlier, max(0, left - worth), of: old, isNet: false)
-            credits.setOff(earlier, min(left, worth), of: old, against: payment)
+            let whole = max(1, left * length)
+            credits.takeBack(earlier, max(0, left - worth) * unused, of: whole, isNet: false)
+            credits.setOff(earlier, min(left, worth) * unused, of: whole, against: payment)
         }
         credits.give(payout, for: payment, from: time)
         willRenew = true

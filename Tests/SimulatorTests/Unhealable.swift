@@ -94,11 +94,5 @@ struct Unhealable: Sendable {
             reason: "The end of access in a failed charge was over before anyone asked.",
             differences: ["no expired"]
         ),
-        Unhealable(
-            providers: [.revenuecat],
-            reason:
-                "An answer does not say that a plan is prepaid, so that it counts as one whose renewal was turned off.",
-            differences: ["another auto_renew_disabled", "another started"]
-        ),
     ]
 }

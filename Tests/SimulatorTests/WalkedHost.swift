@@ -225,8 +225,11 @@ struct WalkedHost {
     static func askingRelay(_ walk: RandomWalk) -> Look {
         { host, playback, index, time, _ in
             let step = playback.taken[index].notification.step
-            // A one-time purchase is no subscription to ask about.
-            if case .buy = walk.story.steps[step].act { return }
+            // A one-time purchase is no subscription to ask about, and one that a family shares is of another customer.
+            switch walk.story.steps[step].act {
+            case .buy, .shareWithFamily, .stopSharing: return
+            default: break
+            }
             guard let event = playback.taken[index].result.events.first, let lineage = event.subscription,
                 host.ledger[lineage]?.hasPurchase != true, !host.shared.contains(lineage), let account = host.account,
                 let shown = walk.truths[step].spans.last
