@@ -421,6 +421,20 @@ struct OwnershipStories {
         }
     }
 
+    @Test("a word about no period settles a transfer back to an account that had the purchase before")
+    func wordAboutNoPeriod() throws {
+        let story = [
+            Self.month(0, of: "u1", at: 0), Self.moved(["u1"], ["u2"], at: 5), Self.month(0, of: "u2", at: 6),
+            Self.owned("O2", .appStore, by: Account("u2", .appUserID), at: 8), Self.month(1, of: "u2", at: 30),
+            Self.moved(["u2"], ["u1"], at: 35), Self.notice(of: "u1", at: 36),
+        ]
+        for events in story.orders(seed: 12) {
+            let ledger = Self.ledger(events)
+            let moved = try #require(ledger.states.first { $0.subscription.id == "O1" })
+            #expect(ledger.ownership(of: moved) == Ownership(accounts: [.init("u1", .appUserID)], conflicts: []))
+        }
+    }
+
     @Test("the buyer whom a store repeats under another source loses the purchase with the relay's name of it")
     func presentOwnerUnderTwoSources() {
         let buyer = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"

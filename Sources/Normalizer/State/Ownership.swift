@@ -11,21 +11,29 @@ package struct AccountClaim: Hashable, Sendable, Codable {
     package var aliases: Set<Account.Identifier>
     /// The last word of a provider that names the present owner; nil without one.
     package var holding: Holding?
+    /// When such a provider last named the account in a statement about no period, in milliseconds. It says who has the purchase then,
+    /// and outweighs no word that is about a period.
+    package var namedAt: Int64?
 
     package mutating func merge(_ other: AccountClaim) {
         holding = [holding, other.holding].compactMap(\.self).max()
+        namedAt = [namedAt, other.namedAt].compactMap(\.self).max()
         if other.first.bindsBefore(first) { first = other.first }
         if latest.precedes(other.latest) { latest = other.latest }
         aliases.formUnion(other.aliases)
     }
 
-    private enum CodingKeys: String, CodingKey { case first, latest, aliases, holding }
+    private enum CodingKeys: String, CodingKey {
+        case first, latest, aliases, holding
+        case namedAt = "named_at"
+    }
 
     package init(_ citation: Citation, aliases: Set<Account.Identifier>, holding: Holding?) {
         first = citation
         latest = citation
         self.aliases = aliases
         self.holding = holding
+        if holding == nil, citation.provider.rules.namesPresentOwner { namedAt = citation.milliseconds }
     }
 
     package init(from decoder: any Decoder) throws {
@@ -34,6 +42,7 @@ package struct AccountClaim: Hashable, Sendable, Codable {
         latest = try container.decode(Citation.self, forKey: .latest)
         aliases = Set(try container.decodeIfPresent([Account.Identifier].self, forKey: .aliases) ?? [])
         holding = try container.decodeIfPresent(Holding.self, forKey: .holding)
+        namedAt = try container.decodeIfPresent(EventTime.self, forKey: .namedAt)?.milliseconds
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -42,6 +51,8 @@ package struct AccountClaim: Hashable, Sendable, Codable {
         try container.encode(latest, forKey: .latest)
         if !aliases.isEmpty { try container.encode(aliases.inOrder, forKey: .aliases) }
         try container.encodeIfPresent(holding, forKey: .holding)
+        let named = namedAt.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
+        try container.encodeIfPresent(named, forKey: .namedAt)
     }
 }
 

@@ -172,7 +172,8 @@ extension AccountTransfer {
 extension AccountClaim {
     /// When a provider named the account last; nil if only the host did.
     fileprivate var latestStated: Int64? {
-        holding?.stated ?? [latest, first].first { !$0.provider.isHost }?.milliseconds
+        [holding?.stated, namedAt].compactMap(\.self).max()
+            ?? [latest, first].first { !$0.provider.isHost }?.milliseconds
     }
 }
 
@@ -366,6 +367,8 @@ extension SubscriptionState {
     /// True if the last word of a claim is of a period that another one had followed by a moment. It names the owner of that time, whenever
     /// it is made.
     fileprivate func isOfPast(_ claim: AccountClaim, at moment: Int64) -> Bool {
+        // A word about no period is about the time at which it is said.
+        if let named = claim.namedAt, named > moment { return false }
         let begun = periods.values.filter { !$0.fact.isProvisional && $0.start <= moment }
         let own = claim.holding?.start ?? begun.filter({ $0.by == claim.latest }).map(\.start).max()
         guard let own, let last = begun.map(\.start).max() else { return false }
