@@ -421,6 +421,77 @@ struct OwnershipStories {
         }
     }
 
+    /// The way back is lost, and another move names the account that has the purchase again.
+    @Test(
+        "a move that cannot have brought a purchase explains no later word on its owner",
+        arguments: [
+            [moved(["u9"], ["u1"], at: 10, store: .playStore)], [moved(["u9"], ["u1"], at: 10)],
+            [linked([.init("u1", .appUserID), .init("anonymous", .appUserID)], at: 10)],
+            [moved(["u3"], ["u1"], at: 10)],
+        ]
+    )
+    func unrelatedArrival(other: [NormalizedEvent]) {
+        let story =
+            [Self.month(0, of: "u1", at: 0), Self.moved(["u1"], ["u2"], at: 5)] + other
+            + [Self.month(1, of: "u1", at: 30), Self.month(2, of: "u1", at: 70)]
+        for events in story.orders(seed: 13) {
+            let ledger = Self.ledger(events)
+            #expect(ledger.access(of: .init("u1", .appUserID), at: AccountStories.day(75)).decision.isGranted)
+            #expect(!ledger.access(of: .init("u2", .appUserID), at: AccountStories.day(75)).decision.isGranted)
+            #expect(ledger.states.flatMap { ledger.ownership(of: $0).conflicts } == [])
+        }
+    }
+
+    @Test("a transfer from a name that was linked to the owner before it had the purchase moves it")
+    func linkedBefore() {
+        let story = [
+            Self.month(0, of: "u1", at: 0),
+            Self.linked([.init("u2", .appUserID), .init("anonymous", .appUserID)], at: 2),
+            Self.moved(["u1"], ["u2"], at: 5), Self.moved(["anonymous"], ["u3"], at: 10),
+        ]
+        for events in story.orders(seed: 14) {
+            let ledger = Self.ledger(events)
+            for (day, owner) in [(4.0, "u1"), (7, "u2"), (7, "anonymous"), (11, "u3")] {
+                let owners = ["u1", "u2", "u3", "anonymous"].filter {
+                    !ledger.states(of: [.init($0, .appUserID)], in: .production, at: AccountStories.day(day)).isEmpty
+                }
+                #expect(owners.contains(owner), "day \(day)")
+                #expect(owners.count == (day == 7 ? 2 : 1), "day \(day)")
+            }
+        }
+    }
+
+    @Test(
+        "a buyer whom a store first names after a transfer loses the purchase with it, since a store repeats that name"
+    )
+    func buyerNamedAfterTransfer() {
+        let buyer = "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+        var repeated = Self.owned("O1", .appStore, by: Account(buyer, .appAccountToken), at: 20)
+        (repeated.provider, repeated.event) = (.apple, .autoRenewEnabled)
+        let story = [Self.moved([buyer], ["u2"], at: 10), repeated]
+        for events in story.orders(seed: 15) {
+            let ledger = Self.ledger(events)
+            #expect(!ledger.access(of: .init(buyer, .appAccountToken), at: AccountStories.day(30)).decision.isGranted)
+            #expect(ledger.access(of: .init("u2", .appUserID), at: AccountStories.day(30)).decision.isGranted)
+        }
+    }
+
+    @Test("answers settle transfers to and fro between accounts with several purchases")
+    func answersSettle() {
+        let owner = Account("u1", .appUserID)
+        let story = [
+            Self.owned("O1", .appStore, by: owner), Self.owned("O2", .appStore, by: owner, at: 1),
+            Self.moved(["u1"], ["u2"], at: 10), Self.moved(["u2"], ["u1"], at: 20),
+            Self.owned("O1", .appStore, by: owner, at: 100), Self.owned("O2", .appStore, by: owner, at: 100),
+        ]
+        for events in story.orders(seed: 16) {
+            let ledger = Self.ledger(events)
+            for state in ledger.states {
+                #expect(ledger.ownership(of: state) == Ownership(accounts: [.init("u1", .appUserID)], conflicts: []))
+            }
+        }
+    }
+
     @Test("a word about no period settles a transfer back to an account that had the purchase before")
     func wordAboutNoPeriod() throws {
         let story = [

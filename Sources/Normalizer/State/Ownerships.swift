@@ -17,7 +17,7 @@ struct Ownerships {
     /// - Parameter time: leave out transfers after it; the ownership before them stays.
     init(_ states: [SubscriptionState], after transfers: some Sequence<AccountTransfer>, by time: Int64 = .max) {
         self.states = states
-        bindings = states.map { Binding($0.claims) }
+        bindings = states.map { Binding($0) }
         var moves = transfers.map { Move($0) }
         for (position, state) in states.enumerated() {
             for name in bindings[position].names { positions[name, default: []].insert(position) }
@@ -25,9 +25,11 @@ struct Ownerships {
             let move = AccountTransfer(environment: state.environment, transfer: transfer.value, by: transfer.by)
             moves.append(Move(move, at: position))
         }
+        moves.sort { $0.transfer.precedes($1.transfer) }
+        moves.addLinkedNames()
         for move in moves { arrivals.insert(move) }
         for (position, state) in states.enumerated() {
-            let named = bindings[position].successions(in: state.environment, at: position, after: arrivals)
+            let named = bindings[position].successions(of: state, at: position, after: arrivals)
             for move in named { arrivals.insert(move) }
             moves += named
         }
@@ -36,28 +38,35 @@ struct Ownerships {
         if played < moves.count { nextTransfer = Date(millisecondsSince1970: moves[played].transfer.moment) }
         for move in moves[..<played] {
             guard let position = move.position else {
-                apply(move.transfer)
+                apply(move)
                 continue
             }
             // An account that has it under one of its names keeps the others.
             if move.isByName, bindings[position].isOwned(by: move.transfer.recipients) { continue }
-            apply(move.transfer, at: [position])
+            apply(move, at: [position])
+        }
+        for position in states.indices {
+            guard let move = bindings[position].lastNaming(of: states[position], at: position, by: time) else {
+                continue
+            }
+            apply(move, at: [position])
         }
     }
 
     /// The owners of the state at a position.
     func ownership(at position: Int) -> Ownership { bindings[position].ownership(of: states[position]) }
 
-    private mutating func apply(_ move: AccountTransfer) {
-        let candidates = Set(move.transfer.from.map(\.name)).reduce(into: Set<Int>()) {
+    private mutating func apply(_ move: Move) {
+        let transfer = move.transfer
+        let candidates = Set(transfer.transfer.from.map(\.name)).reduce(into: Set<Int>()) {
             $0.formUnion(positions[$1] ?? [])
         }
         let owned = candidates.sorted()
-            .filter { states[$0].concerns(move) && bindings[$0].isOwner(amongThoseBefore: move) }
+            .filter { states[$0].concerns(transfer) && bindings[$0].isOwner(amongThoseBefore: transfer) }
         // An account that gets one more name keeps all others. Another account's claim stays open.
-        if move.linksNames {
-            for position in owned { bindings[position].add(move.recipients) }
-            note(move.recipients, at: owned)
+        if transfer.linksNames {
+            for position in owned { bindings[position].add(transfer.recipients) }
+            note(transfer.recipients, at: owned)
             return
         }
         // A grant for a day is for a purchase of its own, or for none.
@@ -71,15 +80,18 @@ struct Ownerships {
             case .new?: moved.append(position)
             case .former?: break
             case nil where counts[states[position].subscription.store] ?? 0 < 2: moved.append(position)
-            case nil: bindings[position].keep(despite: move)
+            case nil: bindings[position].keep(despite: transfer)
             }
         }
         apply(move, at: moved)
     }
 
-    private mutating func apply(_ move: AccountTransfer, at moved: [Int]) {
-        for position in moved { bindings[position].apply(move) }
-        note(move.recipients, at: moved)
+    private mutating func apply(_ move: Move, at moved: [Int]) {
+        for position in moved {
+            bindings[position].apply(move.transfer)
+            bindings[position].add(move.linkedNames)
+        }
+        note(move.transfer.recipients + move.linkedNames, at: moved)
     }
 
     private mutating func note(_ names: [Account.Identifier], at owned: [Int]) {
@@ -92,29 +104,31 @@ struct Ownerships {
 
     /// The account that was named for the lineage since a transfer. The provider whose accounts moved knows best. Another one counts if
     /// that one names none, and if its name is shown to be new: a store repeats the buyer of before in all that it states later.
-    private func word(on move: AccountTransfer, at position: Int) -> Word? {
-        let sources = Set((move.transfer.from + move.recipients).map(\.source))
-        let former = Set(move.transfer.from.map(\.name))
-        let new = Set(move.recipients.map(\.name))
+    ///
+    /// An account to which the purchase may have come either way, with the transfer and without it, decides nothing.
+    private func word(on move: Move, at position: Int) -> Word? {
+        let state = states[position]
+        let moment = move.transfer.moment
+        let words = state.claims.compactMap { identifier, claim -> (Account.Identifier, AccountClaim, stated: Int64)? in
+            guard let stated = claim.latestStated, stated > moment, !state.isOfPast(claim, at: moment) else {
+                return nil
+            }
+            return (identifier, claim, stated)
+        }
+        guard !words.isEmpty else { return nil }
+        let accounts = move.transfer.transfer.from + move.transfer.recipients
+        let sources = Set(accounts.map(\.source))
+        let former = arrivals.ways(from: move.formerNames, after: moment, of: state, at: position)
+        let new = arrivals.ways(from: move.newNames, after: moment, of: state, at: position)
         var latest: (former: Int64?, new: Int64?, formerElsewhere: Int64?)
-        var known: [Account.Identifier: (isFormer: Bool, isNew: Bool)] = [:]
-        for (identifier, claim) in states[position].claims {
-            guard let stated = claim.latestStated, stated > move.moment,
-                !states[position].isOfPast(claim, at: move.moment)
-            else { continue }
-            let account = bindings[position].groups.representative(of: identifier)
-            let names = known[account] == nil ? bindings[position].names(with: identifier) : []
-            let (isFormer, isNew) =
-                known[account] ?? (!names.isDisjoint(with: former), !names.isDisjoint(with: new))
-            known[account] = (isFormer, isNew)
-            // Two names of one customer decide nothing.
-            guard isFormer != isNew,
-                arrivals.last(of: identifier.name, at: position, after: move.moment, through: stated) == nil
-            else { continue }
+        for (identifier, claim, stated) in words {
+            let names = bindings[position].names(with: identifier)
+            let isNew = names.contains { new[$0].map { $0 <= stated } == true }
+            guard isNew != names.contains(where: { former[$0].map { $0 <= stated } == true }) else { continue }
             switch (isNew, sources.contains(identifier.source)) {
             case (true, _): latest.new = max(latest.new ?? stated, stated)
             case (false, true): latest.former = max(latest.former ?? stated, stated)
-            case (false, false) where states[position].isNew(claim, since: move.moment): latest.formerElsewhere = stated
+            case (false, false) where state.isNew(claim, since: moment): latest.formerElsewhere = stated
             case (false, false): break
             }
         }
@@ -131,33 +145,114 @@ private struct Move {
     let position: Int?
     /// True if later names show it, and nothing else.
     let isByName: Bool
+    /// Other names of the new accounts, which were linked to them before.
+    var linkedNames: [Account.Identifier] = []
+    /// The former accounts, also by the names that were linked to them before.
+    var formerNames: [Account.Identifier]
 
     init(_ transfer: AccountTransfer, at position: Int? = nil, isByName: Bool = false) {
         self.transfer = transfer
         self.position = position
         self.isByName = isByName
+        formerNames = transfer.transfer.from
+    }
+
+    var newNames: [Account.Identifier] { transfer.recipients + linkedNames }
+
+    /// True if it can move the state at a position.
+    func concerns(_ state: SubscriptionState, at position: Int) -> Bool {
+        self.position.map { $0 == position } ?? state.concerns(transfer)
     }
 }
 
-/// When moves named accounts as the new ones.
+extension [Move] {
+    /// A transfer between customers is one between all names that were linked by then. The moves are in order.
+    fileprivate mutating func addLinkedNames() {
+        var linked: [Account.Identifier: Set<Account.Identifier>] = [:]
+        func allNames(of accounts: [Account.Identifier]) -> Set<Account.Identifier> {
+            accounts.reduce(into: Set(accounts)) { $0.formUnion(linked[$1.name] ?? []) }
+        }
+        for index in indices {
+            let recipients = self[index].transfer.recipients
+            let all = allNames(of: recipients)
+            if self[index].transfer.linksNames {
+                for name in all { linked[name.name] = all }
+            } else {
+                self[index].linkedNames = all.subtracting(recipients).inOrder
+                self[index].formerNames = allNames(of: self[index].formerNames).inOrder
+            }
+        }
+    }
+}
+
+/// The ways of purchases between accounts.
 private struct Arrivals {
-    /// By the names of the accounts, in order.
-    private var moves: [Account.Identifier: [(moment: Int64, position: Int?)]] = [:]
+    /// By the names of the new accounts, in order.
+    private var moves: [Account.Identifier: [Move]] = [:]
+    /// By the names of the former accounts and those of the new ones, in order.
+    private var departures: [Account.Identifier: [Account.Identifier: [Move]]] = [:]
+    /// By the position of the state, those by name. They do not say from whom it came.
+    private var namings: [Int: [Move]] = [:]
 
     mutating func insert(_ move: Move) {
         let moment = move.transfer.moment
-        for name in move.transfer.recipients.map(\.name) {
-            let index = moves[name]?.partitioningIndex { $0.moment > moment } ?? 0
-            moves[name, default: []].insert((moment, move.position), at: index)
+        func insert(in moves: inout [Move]) {
+            moves.insert(move, at: moves.partitioningIndex { $0.transfer.moment > moment })
+        }
+        if move.isByName, let position = move.position { namings[position, default: []].append(move) }
+        let former = move.isByName ? [] : Set(move.formerNames.map(\.name))
+        for name in Set(move.newNames.map(\.name)) {
+            insert(in: &moves[name, default: []])
+            for origin in former where origin != name {
+                insert(in: &departures[origin, default: [:]][name, default: []])
+            }
         }
     }
 
     /// The last moment of a stretch at which a state may have come to an account.
-    func last(of name: Account.Identifier, at position: Int, after start: Int64, through end: Int64) -> Int64? {
+    func last(
+        of name: Account.Identifier,
+        after start: Int64,
+        through end: Int64,
+        of state: SubscriptionState,
+        at position: Int
+    ) -> Int64? {
         guard let moves = moves[name] else { return nil }
-        return moves[..<moves.partitioningIndex { $0.moment > end }].reversed()
-            .prefix { $0.moment > start }
-            .first { $0.position == nil || $0.position == position }?.moment
+        return moves[..<moves.partitioningIndex { $0.transfer.moment > end }].reversed()
+            .prefix { $0.transfer.moment > start }
+            .first { $0.concerns(state, at: position) }?.transfer.moment
+    }
+
+    /// When a state that some accounts have can first have come to others, by their names; those accounts have it from the start.
+    func ways(
+        from accounts: [Account.Identifier],
+        after start: Int64,
+        of state: SubscriptionState,
+        at position: Int
+    ) -> [Account.Identifier: Int64] {
+        var open = accounts.map(\.name)
+        var moments = Dictionary(open.map { ($0, start) }) { first, _ in first }
+        for move in namings[position] ?? [] where move.transfer.moment > start {
+            for name in move.newNames.map(\.name) where moments[name].map({ $0 > move.transfer.moment }) ?? true {
+                moments[name] = move.transfer.moment
+                open.append(name)
+            }
+        }
+        var next = 0
+        while next < open.count {
+            let name = open[next]
+            next += 1
+            guard let since = moments[name] else { continue }
+            for (recipient, moves) in departures[name] ?? [:] {
+                let later = moves[moves.partitioningIndex { $0.transfer.moment > since }...]
+                guard let moment = later.first(where: { $0.concerns(state, at: position) })?.transfer.moment,
+                    moments[recipient].map({ $0 > moment }) ?? true
+                else { continue }
+                moments[recipient] = moment
+                open.append(recipient)
+            }
+        }
+        return moments
     }
 }
 
@@ -172,24 +267,34 @@ extension AccountTransfer {
 extension AccountClaim {
     /// When a provider named the account last; nil if only the host did.
     fileprivate var latestStated: Int64? {
-        [holding?.stated, namedAt].compactMap(\.self).max()
-            ?? [latest, first].first { !$0.provider.isHost }?.milliseconds
+        latestHeld ?? [latest, first].first { !$0.provider.isHost }?.milliseconds
     }
+
+    /// When a provider that names the present owner named the account last.
+    fileprivate var latestHeld: Int64? { [holding?.stated, namedAt].compactMap(\.self).max() }
 }
 
 /// The owners of one lineage, while claims and transfers are played.
 private struct Binding {
     private let claims: [Account.Identifier: AccountClaim]
+    /// From when on each claim counts.
+    private let starts: [Account.Identifier: Int64]
     let groups: AliasGroups
     private var bound: [Account.Source: Account.Identifier] = [:]
     private var destination: Set<Account.Identifier> = []
     /// When the lineage last moved.
     private var movedAt: Int64?
+    /// True if the host moved it last.
+    private var isHandedOver = false
+    /// By the sources of names, the account that was named last for the latest period.
+    private var lastHolders: [Account.Source: (account: Account.Identifier, holder: Holder)] = [:]
     /// Transfers that have not moved it since.
     private var kept: [AccountTransfer] = []
 
-    init(_ claims: [Account.Identifier: AccountClaim]) {
+    init(_ state: SubscriptionState) {
+        let claims = state.claims
         self.claims = claims
+        starts = claims.mapValues { state.start(of: $0) }
         groups = AliasGroups(claims)
         // If a provider names an account of the app, a claim of the host binds no other account, under any source.
         let isClaimed = claims.values.contains { $0.first.provider.isHost }
@@ -230,7 +335,7 @@ private struct Binding {
         return destination.contains { from.contains($0.name) }
             || bound.values.contains { identifier in
                 (destination.contains(identifier)
-                    || (claims[identifier]?.first.milliseconds ?? .max) <= move.moment)
+                    || (starts[identifier] ?? .max) <= move.moment)
                     && !names(with: identifier).isDisjoint(with: from)
             }
     }
@@ -251,6 +356,7 @@ private struct Binding {
         for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
         destination = to
         movedAt = move.moment
+        isHandedOver = move.by.provider.isHost
         kept = []
     }
 
@@ -263,14 +369,36 @@ private struct Binding {
     }
 
     /// The moves that follow from the names: a lineage is that of the account which was named last for its latest period.
-    func successions(in environment: StoreEnvironment, at position: Int, after arrivals: Arrivals) -> [Move] {
+    mutating func successions(of state: SubscriptionState, at position: Int, after arrivals: Arrivals) -> [Move] {
         let sources = Set(claims.filter { $0.value.holding != nil }.map(\.key.source))
-        return sources.flatMap { successions(of: $0, in: environment, at: position, after: arrivals) }
+        return sources.flatMap { successions(of: state, under: $0, at: position, after: arrivals) }
     }
 
-    private func successions(
-        of source: Account.Source,
-        in environment: StoreEnvironment,
+    /// The move to the account that was named last for the latest period, if moves that were stated before it left the lineage with
+    /// another. What the host handed over stays until the relay names a new account.
+    func lastNaming(of state: SubscriptionState, at position: Int, by time: Int64) -> Move? {
+        let last = lastHolders.values.max { one, other in
+            one.holder.holding == other.holder.holding
+                ? one.account.precedes(other.account) : one.holder.holding < other.holder.holding
+        }
+        guard !isHandedOver, let last, last.holder.isNamed else { return nil }
+        let holding = last.holder.holding
+        guard holding.stated <= time, movedAt.map({ $0 < holding.stated }) ?? false else { return nil }
+        let own = groups.members(with: last.account)
+        guard !isOwned(by: Array(own)), !state.isOfPast(holding) else { return nil }
+        let former = destination.union(bound.values).filter { $0.source == last.account.source }
+        let transfer = LifecycleEvent.Transfer(
+            from: former.subtracting(own).inOrder,
+            to: own.inOrder,
+            at: Date(millisecondsSince1970: holding.stated)
+        )
+        let move = AccountTransfer(environment: state.environment, transfer: transfer, by: last.holder.first)
+        return Move(move, at: position, isByName: true)
+    }
+
+    private mutating func successions(
+        of state: SubscriptionState,
+        under source: Account.Source,
         at position: Int,
         after arrivals: Arrivals
     ) -> [Move] {
@@ -285,12 +413,11 @@ private struct Binding {
             if claim.holding != nil { holder.isNamed = true }
             holders[account] = holder
         }
-        guard holders.count > 1 else { return [] }
         let names = Set(holders.keys.flatMap { groups.members(with: $0) })
         func arrival(at account: Account.Identifier, after start: Int64) -> Int64? {
             guard let holder = holders[account] else { return nil }
             return groups.members(with: account).compactMap {
-                arrivals.last(of: $0.name, at: position, after: start, through: holder.holding.stated)
+                arrivals.last(of: $0.name, after: start, through: holder.holding.stated, of: state, at: position)
             }
             .max()
         }
@@ -298,14 +425,17 @@ private struct Binding {
         let past = holders.filter { account, holder in
             holders.keys.contains { $0 != account && arrival(at: $0, after: holder.holding.stated) != nil }
         }
+        let ordered = holders.map { (account: $0.key, holder: $0.value) }.sorted { one, other in
+            let (isPast, otherIsPast) = (past[one.account] != nil, past[other.account] != nil)
+            if isPast != otherIsPast { return isPast }
+            return one.holder.holding == other.holder.holding
+                ? one.account.precedes(other.account) : one.holder.holding < other.holder.holding
+        }
+        lastHolders[source] = ordered.last
+        guard holders.count > 1 else { return [] }
         var previous: Holder?
         var moves: [Move] = []
-        for (account, holder) in holders.sorted(by: { one, other in
-            let (isPast, otherIsPast) = (past[one.key] != nil, past[other.key] != nil)
-            if isPast != otherIsPast { return isPast }
-            return one.value.holding == other.value.holding
-                ? one.key.precedes(other.key) : one.value.holding < other.value.holding
-        }) {
+        for (account, holder) in ordered {
             defer { previous = holder }
             guard holder.isNamed else { continue }
             let own = groups.members(with: account)
@@ -326,7 +456,7 @@ private struct Binding {
             )
             moves.append(
                 Move(
-                    AccountTransfer(environment: environment, transfer: transfer, by: holder.first),
+                    AccountTransfer(environment: state.environment, transfer: transfer, by: holder.first),
                     at: position,
                     isByName: true
                 )
@@ -353,7 +483,9 @@ private struct Binding {
             guard let existing = bound[identifier.source] ?? others else { continue }
             conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: claim.latest))
         }
-        for move in kept {
+        // A later word on the owner settles whose it is, whatever lay between.
+        let named = accounts.compactMap { claims[$0]?.latestHeld }.max()
+        for move in kept where named.map({ $0 > move.moment }) != true {
             for identifier in Set(move.recipients).subtracting(accounts).inOrder {
                 guard let existing = bound[identifier.source] else { continue }
                 conflicts.append(Ownership.Conflict(existing: existing, claimed: identifier, by: move.by))
@@ -369,11 +501,28 @@ extension SubscriptionState {
     fileprivate func isOfPast(_ claim: AccountClaim, at moment: Int64) -> Bool {
         // A word about no period is about the time at which it is said.
         if let named = claim.namedAt, named > moment { return false }
-        let begun = periods.values.filter { !$0.fact.isProvisional && $0.start <= moment }
+        let begun = begun(by: moment)
         let own = claim.holding?.start ?? begun.filter({ $0.by == claim.latest }).map(\.start).max()
         guard let own, let last = begun.map(\.start).max() else { return false }
         return own < last
     }
+
+    private func begun(by moment: Int64) -> [PeriodEntry] {
+        periods.values.filter { !$0.fact.isProvisional && $0.start <= moment }
+    }
+
+    /// From when on a claim counts, in milliseconds. A store repeats the account that was set at purchase, so its word is of the whole
+    /// period in which it is made.
+    fileprivate func start(of claim: AccountClaim) -> Int64 {
+        let first = claim.first
+        guard !first.provider.isHost, !first.provider.rules.namesPresentOwner else { return first.milliseconds }
+        let starts =
+            begun(by: first.milliseconds).map(\.start) + purchases.values.map { $0.value.at.millisecondsSince1970 }
+        return starts.filter { $0 <= first.milliseconds }.max() ?? first.milliseconds
+    }
+
+    /// True if a word is of a period that another one had followed by then.
+    fileprivate func isOfPast(_ word: Holding) -> Bool { begun(by: word.stated).contains { $0.start > word.start } }
 
     /// True if nothing is known but access that was inferred, as that for a day until the store answers.
     fileprivate var isOnlyInferred: Bool {
