@@ -59,6 +59,8 @@ extension CreditPlan {
                 if let paid = left.inCurrency(of: price), let whole {
                     setOff(paid, of: whole, unused: part, againstGross: price, rest: rest)
                 }
+                // A store gives a trial once, so that its credits cannot be had again and again.
+                if new.phase == .trial, price.amount.coefficient == 0 { share = .whole }
             }
             (setOff, returned) = (setOff.multiplied(by: shareOfOld), returned.multiplied(by: shareOfOld))
         }
@@ -89,9 +91,8 @@ extension CreditPlan {
             againstGross price: Money,
             rest: ExactFraction
         ) {
-            guard let new = Amount(price), let old = Amount(paid), let whole = Amount(whole), new.units > 0 else {
-                return
-            }
+            guard let new = Amount(price), let old = Amount(paid), let whole = Amount(whole), new.units >= 0
+            else { return }
             // Both in parts of one unit, exactly where the numbers have room for it.
             let isInStep = rest.denominator == unused.denominator
             let unit =
@@ -114,7 +115,8 @@ extension CreditPlan {
 
         /// Compares the price of the new product with the unused part of the old one, both in parts of a `unit`.
         private mutating func weigh(_ price: Int128, _ unused: Int128, wholeOfOld: Int128, unit: Int128) {
-            share = ExactFraction(clamping: price - unused, price) ?? .none
+            // A product that costs nothing gives nothing if money goes back for it: that can be done again and again.
+            share = ExactFraction(clamping: price - unused, price) ?? (unused > 0 ? .none : .whole)
             let (whole, overflows) = wholeOfOld.multipliedReportingOverflow(by: unit)
             guard !overflows, whole > 0 else { return }
             setOff = ExactFraction(clamping: min(price, unused), whole) ?? .none

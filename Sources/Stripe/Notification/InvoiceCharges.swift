@@ -16,14 +16,22 @@ extension InvoiceObject {
     /// The start of the period that a change began, if the charge for it stands on the invoice as a proration. The time
     /// that is given back then ends at another moment than the time that is charged; a change within a period leaves its end.
     private var restart: Milliseconds? {
-        let givenBack = givenBack
-        return lines.first { line in
-            line.isProration && (line.amount ?? 0) > 0 && line.start != nil
+        let (givenBack, begun) = sortedProrations
+        return begun.first { line in
+            (line.amount ?? 0) > 0 && line.start != nil
                 && givenBack.contains { $0.start == line.start && $0.end != line.end }
         }?.start
     }
 
-    private var givenBack: [Line] { lines.filter { $0.isProration && ($0.amount ?? 0) <= 0 } }
+    /// The lines for unused parts, and for products that a change began. A line of 0 next to a charge gives back a product that cost
+    /// nothing; if nothing is charged, such a product began.
+    private var sortedProrations: (givenBack: [Line], begun: [Line]) {
+        let prorations = lines.filter(\.isProration)
+        let charges = prorations.filter { ($0.amount ?? 0) > 0 }
+        let unused = prorations.filter { ($0.amount ?? 0) < 0 }
+        let free = prorations.filter { ($0.amount ?? 0) == 0 }
+        return charges.isEmpty && !unused.isEmpty ? (unused, free) : (unused + free, charges)
+    }
 
     /// The unused part of each product that it gives back when a change begins a period or a part of one; empty if no line gives
     /// anything back (`proration_behavior: none`, https://docs.stripe.com/api/subscriptions/update). Nil if its lines do not say: some
@@ -32,7 +40,7 @@ extension InvoiceObject {
         guard billingReason == "subscription_update", !hasMoreLines, let start = paidStart ?? chargedChange?.start,
             lines.allSatisfy({ !$0.isProration || $0.start == start })
         else { return nil }
-        let givenBack = givenBack
+        let givenBack = sortedProrations.givenBack
         if givenBack.isEmpty { return [] }
         guard isSumOfLines else { return nil }
         return charges(for: givenBack, ofAtLeast: 1)?.map { item in
@@ -93,7 +101,7 @@ extension InvoiceObject {
         let prorated = lines.filter(\.isProration)
         guard let start = prorated.first?.start, prorated.allSatisfy({ $0.start == start }) else { return nil }
         let givenBack = prorated.filter { ($0.amount ?? 0) < 0 }.map { $0.price?.productID }
-        let begun = prorated.filter { ($0.amount ?? 0) > 0 && !givenBack.contains($0.price?.productID) }
+        let begun = sortedProrations.begun.filter { !givenBack.contains($0.price?.productID) }
         return charges(for: begun, ofAtLeast: 1).map { (start, $0) }
     }
 
