@@ -65,4 +65,23 @@ struct AppealTests {
             #expect(state.refund(of: "in_1")?.value.scope == .amount(Money(ExactDecimal(4), "USD")))
         }
     }
+
+    @Test(
+        "later notifications of a lost dispute leave the time since which there is no access",
+        arguments: PaymentJoinTests.versions
+    )
+    func lostOnce(version: StripeSimulator.Version) throws {
+        let payment = try PaymentJoinTests.payment(version)
+        let decisions = [("closed", 5), ("updated", 7), ("funds_withdrawn", 9)] as [(String, Int64)]
+        let lost = decisions.map { Self.decided("lost", $0, of: payment, on: $1, version: version) }
+        for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + lost) {
+            let state = try RareFlowTests.Host(adapter(), order).state
+            let since = ([6, 8, 10, 40] as [Int64]).map { days -> Date? in
+                guard case .denied(let since, _) = state.access(at: date(created + days * day)) else { return nil }
+                return since
+            }
+            #expect(since == Array(repeating: date(created + 5 * day), count: 4))
+            #expect(state.access(at: date(created + 4 * day)).isGranted)
+        }
+    }
 }

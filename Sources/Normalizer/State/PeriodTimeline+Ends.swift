@@ -69,7 +69,7 @@ extension PeriodTimeline {
     }
 
     mutating func applyRefunds(of state: SubscriptionState) {
-        for register in state.refunds.values {
+        for register in state.datedRefunds {
             let refund = register.value
             guard refund.scope != nil, refund.endsAccess, !state.isLeftOut(register), !state.leavesAccess(register),
                 let index = index(

@@ -110,6 +110,12 @@ extension SubscriptionState {
         return true
     }
 
+    /// The last statement of each refund, with the time since which that holds.
+    var datedRefunds: [Register<Fact.RefundState>] {
+        let steps = Dictionary(grouping: refundSteps.values, by: \.key.refund)
+        return refunds.map { key, refund in refund.dated(by: steps[key] ?? []) }
+    }
+
     /// The refund that a statement undoes, as it stood last; another statement may have undone it before. Nil if it names none.
     func undone(by reversal: Fact.RefundState) -> Register<Fact.RefundState>? {
         guard reversal.refund != nil, reversal.scope == nil else { return nil }

@@ -269,9 +269,7 @@ extension SubscriptionState {
     /// The refunds of each refunded transaction taken together, under its one name.
     package var refundsOfTransactions: [Register<Fact.RefundState>] {
         // One pass over refunds and names, since there may be many of each.
-        let steps = Dictionary(grouping: refundSteps.values, by: \.key.refund)
-        let dated = refunds.map { key, refund in refund.dated(by: steps[key] ?? []) }
-        let stated = Dictionary(grouping: dated) { transaction(of: $0.value) }
+        let stated = Dictionary(grouping: datedRefunds) { transaction(of: $0.value) }
         let names = Dictionary(grouping: transactionNames.keys) { transaction(named: $0) }
         return stated.sorted { $0.key < $1.key }.compactMap { name, registers in
             together(
