@@ -322,4 +322,25 @@ struct MixedCreditTests {
             #expect(products(on: start + 6) == ["plan", ProductID(swap.new)])
         }
     }
+
+    @Test("an item that renews after another of the same month began with that month, since no other left for it")
+    func renewedApart() throws {
+        let first = [Self.year, Self.item("seats", 0...30), Self.item("desks", 0...30)]
+        let seats = [Self.year, Self.item("seats", 30...60), Self.item("desks", 0...30)]
+        let both = [Self.year, Self.item("seats", 30...60), Self.item("desks", 30...60)]
+        let deliveries = [
+            Self.reported("active", first, invoice: 1, at: 0),
+            Self.reported("active", seats, invoice: 2, from: Self.before(first, invoice: 1), at: 30),
+            Self.reported("active", both, invoice: 2, from: Self.before(seats, invoice: 2), at: 30.1),
+        ]
+        for order in RareFlowTests.permutations(deliveries) {
+            var host = try Host(CreditPolicy([:]), addOns: ["seats", "desks"])
+            for taken in order { try host.take(taken) }
+            let products = [29 * day, 30 * day + 3600, 31 * day].map { time -> [ProductID] in
+                guard case .granted(_, let grant) = host.state.access(at: date(created + time)) else { return [] }
+                return [grant.product] + (grant.otherProducts ?? [])
+            }
+            #expect(products == Array(repeating: ["plan", "desks", "seats"], count: 3))
+        }
+    }
 }

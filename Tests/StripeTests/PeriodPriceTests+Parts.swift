@@ -25,6 +25,16 @@ extension PeriodPriceTests {
         return (event.bytes, time)
     }
 
+    private static func charges(_ taken: Taken) throws -> [Fact.Charge] {
+        try adapter().take(taken.body, at: taken.time).statements.flatMap(\.facts).compactMap {
+            if case .charge(let charge) = $0 { charge } else { nil }
+        }
+    }
+
+    private static func money(_ amount: String) throws -> Money {
+        Money(try #require(ExactDecimal(amount)), "USD")
+    }
+
     private static func subscription(
         _ items: [StripePrice],
         _ days: Range<Int64>,
@@ -80,19 +90,41 @@ extension PeriodPriceTests {
             discount: 47,
             in: .v2020
         )
-        let charges = try adapter().take(taken.body, at: taken.time).statements.flatMap(\.facts).compactMap {
-            if case .charge(let charge) = $0 { charge } else { nil }
-        }
-        func money(_ amount: String) throws -> Money { Money(try #require(ExactDecimal(amount)), "USD") }
-        let part = PurchasedItem.Part(price: try money("0.97"), whole: try money("10"))
+        let part = PurchasedItem.Part(price: try Self.money("0.97"), whole: try Self.money("10"))
         #expect(
-            charges == [
+            try Self.charges(taken) == [
                 Fact.Charge(
                     transaction: "in_1",
-                    price: Price(try money("0.5"), .charged),
+                    price: Price(try Self.money("0.5"), .charged),
                     at: date(created),
                     periodStart: date(created),
                     items: [PurchasedItem(product: "basic", part: part)]
+                )
+            ]
+        )
+    }
+
+    /// A price with amounts in several currencies shows that of its first one (https://docs.stripe.com/api/prices/object).
+    @Test("a price in another currency than the invoice's does not say which part it is for")
+    func partInAnotherCurrency() throws {
+        let price = StripePrice("price_basic", product: "basic", amount: 1000, currency: "eur")
+        let taken = Self.paidPart(
+            "in_1",
+            reason: "subscription_create",
+            [Line(price, amount: 97, from: created, to: created + 3 * day)],
+            in: .v2020
+        )
+        // The invoice and its line.
+        let text = String(decoding: taken.body, as: UTF8.self)
+            .replacing("\"currency\":\"eur\",\"customer\"", with: "\"currency\":\"usd\",\"customer\"")
+            .replacing("\"currency\":\"eur\",\"period\"", with: "\"currency\":\"usd\",\"period\"")
+        #expect(
+            try Self.charges((Array(text.utf8), taken.time)) == [
+                Fact.Charge(
+                    transaction: "in_1",
+                    price: Price(try Self.money("0.97"), .charged),
+                    at: date(created),
+                    periodStart: date(created)
                 )
             ]
         )
