@@ -301,10 +301,10 @@ struct TenureReading {
         func isTakenPlaceBy(_ other: Int) -> Bool {
             let next = tenures[other]
             // A stated change may begin some seconds behind the only end that is known of the old product.
-            let end = next.proration == nil ? tenure.end : tenure.end.addingClamped(Self.slack)
-            guard next.isPaid, !next.isRenewalOrder, next.proration != .deferred, next.start < end else {
-                return false
-            }
+            let isBefore =
+                next.start.isClearly(before: tenure.end)
+                || next.proration != nil && next.start < tenure.end.addingClamped(Self.slack)
+            guard next.isPaid, !next.isRenewalOrder, next.proration != .deferred, isBefore else { return false }
             guard next.start > tenure.start, next.periodStart != tenure.periodStart else { return false }
             guard tenure.overSince.map({ $0 > next.start }) ?? true else { return false }
             // A product that continues is renewed, unless the store sets off its unused part, or the rest of it pays for the new time.

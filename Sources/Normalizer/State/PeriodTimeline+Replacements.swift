@@ -27,16 +27,20 @@ extension PeriodTimeline {
     private func successor(of index: Int, from first: Int?) -> Int? {
         // An additional product that left was not replaced by what runs on: its end says when.
         if periods[index].fact.isBeside, periods[index].cut?.reason == .replaced { return nil }
-        guard let first, periods[first].start < periods[index].accessEnd else { return nil }
+        guard let first, isBegun(first, within: index) else { return nil }
         guard runsBeside(index, first) else { return first }
         for later in first + 1..<min(first + Self.maximumBeside, periods.count)
         where periods[later].accessEnd > periods[later].start && !periods[later].fact.isProvisional
             && !periods[later].entry.isOfSameProduct(as: periods[index].entry)
         {
-            guard periods[later].start < periods[index].accessEnd else { return nil }
+            guard isBegun(later, within: index) else { return nil }
             if !runsBeside(index, later) { return later }
         }
         return nil
+    }
+
+    private func isBegun(_ later: Int, within index: Int) -> Bool {
+        periods[later].start.isClearly(before: periods[index].accessEnd)
     }
 
     // A store that charges ahead sells one product at a time: if the customer changed the product after the charge, the new

@@ -91,7 +91,8 @@ struct Refinement {
         guard let next = timeline.periods[(index + 1)...].first(where: { !$0.fact.isProvisional }),
             next.fact.product == change.to
         else { return nil }
-        return next.start < before.end ? .immediate : .atPeriodEnd(next.fact.period.start)
+        return next.start.isClearly(before: before.end)
+            ? .immediate : .atPeriodEnd(next.fact.period.start)
     }
 
     /// When access ends that is not renewed: as the event states it, unless it is known to have ended before.
@@ -204,7 +205,7 @@ struct Refinement {
         let wasReplaced =
             before.cut?.reason == .replaced
             && before.cut.map { ($0.at - start).magnitude <= UInt64(PeriodTimeline.replacementSlack) } == true
-        guard start == before.start || start < before.end || wasReplaced else { return nil }
+        guard start == before.start || start.isClearly(before: before.end) || wasReplaced else { return nil }
         let change = LifecycleEvent.ProductChange(
             from: before.lastProduct,
             to: period.product,
