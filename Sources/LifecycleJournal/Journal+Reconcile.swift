@@ -119,32 +119,12 @@ extension Journal {
         -> LineageQuestion
     {
         try await read { transaction in
-            let ledger = AccountLedger(try await StateRows(linkedTo: [lineage], transaction).states)
+            var ledger = AccountLedger(try await StateRows(linkedTo: [lineage], transaction).states)
             guard let state = ledger[lineage] else { return LineageQuestion(lineage, askedAt: time) }
-            var question = state.question(at: time, handles: try await handles(of: state.lineages, transaction))
-            if question.isSubscription {
-                question.others = try await subscriptions(besides: state, transaction).map { $0.question(at: time) }
-            }
-            return question
+            ledger.merge(try await Self.rows(of: ledger.accounts, transaction).ledger)
+            let handles = try await handles(of: state.lineages, transaction)
+            return ledger.question(about: state, at: time, handles: handles)
         }
-    }
-
-    /// The other subscriptions in the stores of a purchase that its accounts have.
-    private func subscriptions(
-        besides state: SubscriptionState,
-        _ transaction: any JournalTransaction
-    ) async throws -> [SubscriptionState] {
-        var siblings: Set<SubscriptionID> = []
-        for account in state.ownership.accounts {
-            siblings.formUnion(
-                try await StateRows.lineages(in: .account, of: JournalKey.text(account), transaction)
-            )
-        }
-        let stores = Set(state.lineages.map(\.store))
-        let others = siblings.subtracting(state.lineages)
-            .filter { stores.contains($0.store) && $0.environment == state.environment }
-        return AccountLedger(try await StateRows(linkedTo: others, transaction).states).states
-            .filter { !$0.periods.isEmpty && $0.subscription != state.subscription }
     }
 
     /// Gives deliveries whose provider could not be asked, or refused, to their adapters once more.

@@ -2,6 +2,7 @@ import Foundation
 import LifecycleJournal
 import Normalizer
 import NormalizerTesting
+import Synchronization
 import Testing
 
 /// A transfer names accounts, and the one purchase of several that it moved is for the provider to say.
@@ -15,6 +16,26 @@ struct TransferQuestionTests {
         let pace: Duration = .zero
 
         func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer { .unknown }
+    }
+
+    /// A provider that keeps the questions, and knows no purchase.
+    private final class Recorder: LineageQuestions {
+        let provider: Provider = .revenuecat
+        let pace: Duration = .zero
+        private let questions = Mutex<[LineageQuestion]>([])
+
+        func ask(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
+            questions.withLock { $0.append(question) }
+            return .unknown
+        }
+
+        /// The purchases of the questions, with their accounts and the account's other purchases.
+        var asked: [String: [String]] {
+            let all = questions.withLock(\.self).map { question in
+                (question.names[0].id, question.accounts.map(\.id) + question.others.map(\.names[0].id))
+            }
+            return Dictionary(all) { $1 }
+        }
     }
 
     /// A relay's event about accounts, or about the purchase of one of them.
@@ -128,5 +149,28 @@ struct TransferQuestionTests {
             let access = try await journal.access(of: [.init(name, .appUserID)], at: ReconcileTests.start + 3600)
             #expect(access.grantors.map(\.subscription.id).sorted() == lineages)
         }
+    }
+
+    @Test(
+        "of the account that has the purchase now, or of both that may have it",
+        arguments: [
+            (["1"], ["1": ["u2"]]), (["1", "3"], ["1": ["u2", "3"], "3": ["u2", "1"]]),
+            (["1", "2", "3"], ["1": ["u1", "u2", "2", "3"], "2": ["u1", "u2", "1", "3"], "3": ["u2", "1", "2"]]),
+        ] as [([String], [String: [String]])],
+        [false, true]
+    )
+    func accounts(story: (purchases: [String], asked: [String: [String]]), isReversed: Bool) async throws {
+        let transfer = LifecycleEvent.Transfer(from: [.init("u1", .appUserID)], to: [.init("u2", .appUserID)])
+        var results = story.purchases.map { Self.year($0, of: $0 == "3" ? "u2" : "u1", at: 0) }
+        results.append(Self.relayed(.transferred(transfer), at: 10, facts: [.transfer(transfer)]))
+        let journal = Journal(MemoryJournal(), now: { ReconcileTests.start + 20 })
+        for result in isReversed ? results.reversed() : results { try await journal.apply(result) }
+        // The customer names themselves, which is no reason to ask a relay about that name.
+        let first = SubscriptionID(store: .appStore, environment: .production, id: "1")
+        try await journal.claim(first, by: Account("u9", .appUserID))
+        let recorder = Recorder()
+        try await journal.askAgain(about: .revenuecat)
+        try await journal.reconcile(with: [recorder])
+        #expect(recorder.asked == story.asked)
     }
 }

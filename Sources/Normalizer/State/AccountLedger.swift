@@ -291,6 +291,34 @@ public struct AccountLedger: Hashable, Sendable {
     public func openQuestions(of state: SubscriptionState) -> [OpenQuestion] {
         state.openQuestions(under: ownership(of: state))
     }
+
+    /// The question to a provider about a state's purchase: of its present owner, or of all accounts that may be. It has their other
+    /// subscriptions in the store as well.
+    ///
+    /// - Parameters:
+    ///   - state: the state of the purchase.
+    ///   - time: the present.
+    ///   - handles: how the store has to be asked, as far as it is known; that of the newest period is taken.
+    public func question(
+        about state: SubscriptionState,
+        at time: Date,
+        handles: [PurchaseHandle] = []
+    ) -> LineageQuestion {
+        var question = state.question(at: time, handles: handles, under: ownership(of: state))
+        guard question.isSubscription else { return question }
+        let names = Set(question.accounts.map(\.name))
+        let stores = Set(state.lineages.map(\.store))
+        let ownerships = ownerships(around: question.accounts, in: state.environment, at: nil)
+        for (position, other) in ownerships.states.enumerated()
+        where other.subscription != state.subscription && !other.periods.isEmpty
+            && other.lineages.contains(where: { stores.contains($0.store) })
+        {
+            let owners = ownerships.ownership(at: position).statedAccounts
+            guard owners.contains(where: { names.contains($0.name) }) else { continue }
+            question.others.append(other.question(at: time))
+        }
+        return question
+    }
 }
 
 // MARK: Access

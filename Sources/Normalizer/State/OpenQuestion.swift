@@ -159,16 +159,23 @@ extension SubscriptionState {
 
     /// The question to a provider about this purchase.
     ///
+    /// A transfer between accounts may have moved it, and their other purchases are known too: that is in the question of
+    /// ``AccountLedger/question(about:at:handles:)``.
+    ///
     /// - Parameters:
     ///   - time: the present.
     ///   - handles: how the store has to be asked, as far as it is known; that of the newest period is taken.
     public func question(at time: Date, handles: [PurchaseHandle] = []) -> LineageQuestion {
+        question(at: time, handles: handles, under: ownership)
+    }
+
+    func question(at time: Date, handles: [PurchaseHandle], under ownership: Ownership) -> LineageQuestion {
         let timeline = PeriodTimeline(self)
         let newest = timeline.newest
         let names = newest?.lineages.inOrder ?? []
         var question = LineageQuestion(names.first ?? subscription, askedAt: time)
         question.names = names + lineages.filter { !names.contains($0) }
-        question.accounts = ownership.accounts
+        question.accounts = ownership.statedAccounts
         question.product = newest?.fact.product ?? purchases.values.map(\.value.product).min()
         question.products = products(in: timeline)
         question.transactions = Set(charges.keys).union(transactionNames.keys).union(transactionNames.values)

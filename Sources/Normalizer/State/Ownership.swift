@@ -122,6 +122,13 @@ public struct Ownership: Hashable, Sendable, Codable {
     /// Claims that were not followed. A purchase moves by a stated transfer, or by a provider that names the present owner, and never
     /// because another account turns up elsewhere.
     public var conflicts: [Conflict]
+
+    /// The accounts that it is bound to, and then the others that a provider has named. A name that only the host gives is no account
+    /// of a provider's.
+    var statedAccounts: [Account.Identifier] {
+        let others = conflicts.filter { !$0.by.provider.isHost }.map(\.claimed)
+        return accounts + Set(others).subtracting(accounts).inOrder
+    }
 }
 
 extension AccountLedger {
