@@ -317,4 +317,18 @@ struct JournalQuestionTests {
         try await host.apply([recovered])
         #expect(try await host.reading(at: now + 5 * hour) == Reading(until: t2, product: "basic_m", credits: 200))
     }
+
+    @Test("an answer that gives access after the expected end settles nothing, until it shows what followed")
+    func lateAnswer() async throws {
+        let now = t1 + 3 * hour
+        let host = try await AskingJournal([Self.bought()], at: now)
+        let api = RevenueCatClient.API.v2(project: "proj1")
+        let early = try await host.reading(after: ClientTests.list([ClientTests.item()]), api)
+        #expect(early == Reading(open: [.renewalDue]))
+        let renewed = ClientTests.item([
+            "current_period_starts_at": .integer(t1), "current_period_ends_at": .integer(t2), "ends_at": .integer(t2),
+        ])
+        let late = try await host.reading(after: ClientTests.list([renewed]), api, all: true)
+        #expect(late == Reading(until: t2, product: "basic_m", credits: 200, news: [.renewed]))
+    }
 }
