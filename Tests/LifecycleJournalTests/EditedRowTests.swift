@@ -2,6 +2,7 @@ import Foundation
 import LifecycleJournal
 import NormalizerTesting
 import NotificationSimulator
+import Synchronization
 import Testing
 
 @Suite("A row that was edited by hand", .timeLimit(.minutes(5)))
@@ -72,32 +73,45 @@ struct EditedRowTests {
         try await edited.expectStates(of: one)
     }
 
-    /// One page of deliveries, as a provider that signs them again lists them, or one that does not.
-    private struct Listed: DeliveryHistory {
+    /// A page of deliveries for each of two lives, as a provider that signs them again lists them, or one that does not.
+    private final class Listed: DeliveryHistory {
         let name = "listed"
         let provider: Provider = .stripe
         let reach: Duration = .seconds(86_400 * 4000)
-        let entries: [DeliveryHistoryPage.Entry]
+        private let pages: [[DeliveryHistoryPage.Entry]]
+        private let state = Mutex((windows: [Range<Date>](), failsAtEnd: false))
 
-        init(_ lives: [StripeLife], isSigned: Bool) async throws {
-            var entries: [DeliveryHistoryPage.Entry] = []
-            for life in lives {
+        init(_ one: StripeLife, _ other: StripeLife, isSigned: Bool) async throws {
+            var pages: [[DeliveryHistoryPage.Entry]] = []
+            for life in [one, other] {
+                var entries: [DeliveryHistoryPage.Entry] = []
                 for delivery in life.deliveries {
                     entries.append(.init(isSigned ? delivery : nil, .success(try await life.adapter.receive(delivery))))
                 }
+                pages.append(entries)
             }
-            self.entries = entries
+            self.pages = pages
         }
 
+        /// The windows whose first pages were read.
+        var windows: [Range<Date>] { state.withLock { $0.windows } }
+
+        func fail(atEnd failsAtEnd: Bool) { state.withLock { $0.failsAtEnd = failsAtEnd } }
+
         func page(of window: Range<Date>, at position: String?) async throws(DeliveryError) -> DeliveryHistoryPage {
-            DeliveryHistoryPage(entries)
+            let isFailing = state.withLock { state in
+                if position == nil { state.windows.append(window) }
+                return position != nil && state.failsAtEnd
+            }
+            if isFailing { throw DeliveryError(.unavailable, "no answer") }
+            return DeliveryHistoryPage(position == nil ? pages[0] : pages[1], next: position == nil ? "second" : nil)
         }
     }
 
     @Test("holds the place in a history, and no other purchase", arguments: [true, false])
     func history(isSigned: Bool) async throws {
         let edited = try await EditedRow()
-        let history = try await Listed([edited.one, edited.other], isSigned: isSigned)
+        let history = try await Listed(edited.one, edited.other, isSigned: isSigned)
         edited.time.advance(400 * 86_400)
         for _ in 0..<2 {
             let error = await #expect(throws: JournalError.self) {
@@ -111,5 +125,31 @@ struct EditedRowTests {
         #expect(report.through == edited.time.now && report.newEvents > 0)
         try await edited.expectStates(of: edited.one)
         #expect(try await edited.journal.quarantine.list().isEmpty)
+    }
+
+    @Test("holds the window of a history, which is read from its first page on up to the present")
+    func window() async throws {
+        let edited = try await EditedRow()
+        let history = try await Listed(edited.one, edited.other, isSigned: true)
+        edited.time.advance(400 * 86_400)
+        history.fail(atEnd: true)
+        await #expect(throws: DeliveryError.self) {
+            try await edited.journal.backfill(from: history, since: StripeLife.start)
+        }
+        history.fail(atEnd: false)
+        for _ in 0..<2 {
+            edited.time.advance(3600)
+            await #expect(throws: JournalError.self) {
+                try await edited.journal.backfill(from: history, since: StripeLife.start)
+            }
+            #expect(history.windows.last == StripeLife.start - 3600..<edited.time.now)
+        }
+        try await edited.mend()
+        edited.time.advance(3600)
+        let report = try await edited.journal.backfill(from: history, since: StripeLife.start)
+        #expect(history.windows.last == StripeLife.start - 3600..<edited.time.now)
+        #expect(history.windows.count == 4)
+        #expect(report.through == edited.time.now)
+        try await edited.expectStates(of: edited.one)
     }
 }

@@ -22,18 +22,18 @@ struct ErasureTests {
         case twice
     }
 
-    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
-    private static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
-    private static let name = "ada-unique-7731"
-    private let ada = Account.Identifier(Self.name, .appUserID)
-    private let ben = Account.Identifier("ben", .appUserID)
-    private let cleo = Account.Identifier("cleo", .appUserID)
-    private let folder = TemporaryFolder()
+    static let start = Date(timeIntervalSince1970: 1_800_000_000)
+    static let lineage = SubscriptionID(store: .appStore, environment: .production, id: "1")
+    static let name = "ada-unique-7731"
+    let ada = Account.Identifier(Self.name, .appUserID)
+    let ben = Account.Identifier("ben", .appUserID)
+    let cleo = Account.Identifier("cleo", .appUserID)
+    let folder = TemporaryFolder()
 
-    private static func day(_ number: Int) -> Date { start.addingTimeInterval(Double(number) * 86_400) }
+    static func day(_ number: Int) -> Date { start.addingTimeInterval(Double(number) * 86_400) }
 
     /// Thirty days of a purchase, paid for by an account.
-    private func payment(
+    func payment(
         on day: Int,
         by account: Account.Identifier,
         of lineage: SubscriptionID = Self.lineage,
@@ -51,7 +51,7 @@ struct ErasureTests {
         return result(event, of: lineage, on: day, account: account, facts: facts, from: provider)
     }
 
-    private func transfer(
+    func transfer(
         on day: Int,
         from: Account.Identifier,
         to: Account.Identifier
@@ -94,7 +94,7 @@ struct ErasureTests {
         ])
     }
 
-    private func results(_ way: Way) -> [Normalization] {
+    func results(_ way: Way) -> [Normalization] {
         switch way {
         case .transfer:
             [payment(on: 0, by: ada), transfer(on: 5, from: ada, to: ben)]
@@ -121,15 +121,17 @@ struct ErasureTests {
         }
     }
 
-    private func hasAccess(_ account: Account.Identifier, on day: Int, _ journal: Journal) async throws -> Bool {
+    func hasAccess(_ account: Account.Identifier, on day: Int, _ journal: Journal) async throws -> Bool {
         try await journal.access(of: [account], at: Self.day(day)).decision.isGranted
     }
 
-    private func expectNoName(_ storage: any JournalStorage) async throws {
+    func expectNoName(_ storage: any JournalStorage) async throws {
         for table in JournalTable.allCases {
             let records = try await storage.read { try await $0.records(JournalSelection(limit: 1000), in: table) }
             for record in records {
-                let text = record.key + record.group + String(decoding: record.body + record.detail, as: UTF8.self)
+                let text =
+                    record.key + record.group
+                    + String(decoding: record.body + record.detail, as: UTF8.self)
                 #expect(!text.contains(Self.name), "\(table)")
             }
         }
@@ -182,92 +184,6 @@ struct ErasureTests {
         #expect(try await hasAccess(cleo, on: 10, journal))
         #expect(try await journal.rebuild(repairing: true).differing == [])
         #expect(try await hasAccess(cleo, on: 10, journal))
-    }
-
-    /// The same notification by another way: the history has no signature, and renders the body in another API version.
-    private func again(_ result: Normalization, by channel: Origin.Channel, from notification: String?) -> Normalization
-    {
-        var result = result
-        for index in result.events.indices {
-            result.events[index].origin.notificationID = notification
-            guard channel != .webhook else {
-                result.events[index].origin.channel = channel
-                continue
-            }
-            let origin = result.events[index].origin
-            result.events[index].origin = Origin(
-                type: origin.type,
-                notificationID: notification,
-                channel: channel,
-                evidence: .init(.tls),
-                digest: "another",
-                mapper: origin.mapper
-            )
-            result.events[index].facts.append(.nextProduct(.init("pro")))
-        }
-        return result
-    }
-
-    @Test(
-        "A notification that was erased stays so, by whichever way it is read again",
-        arguments: TestedStorage.available,
-        [Origin.Channel.webhook, .history, .refetch, .pull]
-    )
-    func readAgain(tested: TestedStorage, channel: Origin.Channel) async throws {
-        let storage = try await tested.open(in: folder)[0]
-        let journal = Journal(storage, now: { Self.start })
-        try await journal.apply(again(payment(on: 0, by: ada), by: .webhook, from: "n1"))
-        #expect(try await journal.erase(ada).lines == 1)
-        for _ in 0..<2 {
-            let applied = try await journal.apply(again(payment(on: 0, by: ada), by: channel, from: "n1"))
-            #expect(applied == [])
-            try await expectNoName(storage)
-            #expect(try await journal.state(of: Self.lineage) == nil)
-        }
-        #expect(try await journal.verify().lines == 1)
-        // A later statement is new.
-        try await journal.apply(again(payment(on: 30, by: ada), by: channel, from: "n2"))
-        #expect(try await hasAccess(ada, on: 35, journal))
-        #expect(try await !hasAccess(ada, on: 10, journal))
-        #expect(try await journal.rebuild().differing == [])
-    }
-
-    @Test("A journal whose erasures left no ids forgets what a history repeats, and no later statement")
-    func readAgainInOlderJournal() async throws {
-        let storage = MemoryJournal()
-        let journal = Journal(storage, now: { Self.day(1) })
-        try await journal.apply(again(payment(on: 0, by: ada), by: .webhook, from: "n1"))
-        #expect(try await journal.erase(ada).lines == 1)
-        let ids = try await storage.write { transaction in
-            let records = try await transaction.records(JournalSelection(limit: 9), in: .event)
-            var ids = 0
-            for record in records where record.key.hasPrefix("erased") {
-                ids += try await transaction.delete(record, from: .event) ? 1 : 0
-            }
-            return ids
-        }
-        #expect(ids == 1)
-        for channel in [Origin.Channel.webhook, .history] {
-            #expect(try await journal.apply(again(payment(on: 0, by: ada), by: channel, from: "n1")) == [])
-        }
-        try await expectNoName(storage)
-        try await journal.apply(again(payment(on: 30, by: ada), by: .history, from: "n2"))
-        #expect(try await hasAccess(ada, on: 35, journal))
-    }
-
-    @Test("A history does not bring the name back to what others have", arguments: Way.allCases)
-    func othersReadAgain(way: Way) async throws {
-        let storage = MemoryJournal()
-        let journal = Journal(storage, now: { Self.start })
-        let results = results(way).enumerated().map { (index, result) in (result, "n\(index)") }
-        for (result, id) in results { try await journal.apply(again(result, by: .webhook, from: id)) }
-        try await journal.erase(ada)
-        for (result, id) in results where !result.events.isEmpty {
-            try await journal.apply(again(result, by: .history, from: id))
-        }
-        try await expectNoName(storage)
-        #expect(try await hasAccess(ben, on: 10, journal))
-        #expect(try await journal.rebuild().differing == [])
     }
 
     @Test("A name that another source has, too, stays with the purchases of that one")

@@ -101,9 +101,10 @@ import Testing
 
     @Test(
         "has every purchase of a provider without a history asked about after an outage alone",
-        arguments: [(-60, false), (3599, false), (3601, true), (72_000, true)] as [(TimeInterval, Bool)]
+        arguments: [(-60, false), (3599, false), (3601, true), (72_000, true)] as [(TimeInterval, Bool)],
+        [false, true]
     )
-    func outage(pause: TimeInterval, asks: Bool) async throws {
+    func outage(pause: (seconds: TimeInterval, asks: Bool), isFirst: Bool) async throws {
         let bench = try Bench()
         let adapter = try #require(try GatewayConfiguration(bench.settings()).sources.first).adapter
         #expect(await journal.receive(try bench.purchase(), with: adapter).status == 200)
@@ -115,9 +116,15 @@ import Testing
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: { Bench.now }
         )
-        let last = RoundLease.Last(finished: Bench.now.addingTimeInterval(-pause))
-        #expect(try await worker.round(after: last) == false)
-        #expect(try await journal.questions(at: Bench.now).isEmpty == !asks)
+        let finished = Bench.now.addingTimeInterval(-pause.seconds)
+        if isFirst {
+            // Version 0.12 had no pulse, and noted its backfill so.
+            let end = String(decoding: try CanonicalJSON.bytes(EventTime(wrappedValue: finished)), as: UTF8.self)
+            let mark = #"{"finished":\#(end),"holder":"former","leftWork":false,"until":\#(end)}"#
+            #expect(try await journal.setCheckpoint(mark, of: "gateway/backfill", after: nil))
+        }
+        #expect(try await worker.round(after: RoundLease.Last(finished: isFirst ? nil : finished)) == false)
+        #expect(try await journal.questions(at: Bench.now).isEmpty == !pause.asks)
     }
 
     @Test(
