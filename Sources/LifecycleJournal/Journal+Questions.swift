@@ -142,7 +142,7 @@ extension Journal {
     }
 
     /// Has every purchase of a provider's be asked about in the next round of ``reconcile(with:replaying:limit:)``, whatever is open
-    /// about it: after a gap that its history can no longer fill.
+    /// about it: after a gap that its history can no longer fill. A purchase whose row cannot be read may be the provider's, too.
     ///
     /// - Returns: how many purchases there are.
     /// - Throws: ``JournalError``.
@@ -156,11 +156,14 @@ extension Journal {
             let records = try await read { try await $0.records(page, in: .state) }
             // Linked lineages have one state, in the row of one of them, and are asked about once.
             for record in records where !record.body.isEmpty {
-                let state: SubscriptionState
-                do { state = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
-                guard state.isKnown(to: provider), record.key == JournalKey.text(state.subscription),
-                    let lineage = state.question(at: time).names.first
-                else { continue }
+                let lineage: SubscriptionID?
+                if let state: SubscriptionState = try? CanonicalJSON.value(from: record.body) {
+                    let isAsked = state.isKnown(to: provider) && record.key == JournalKey.text(state.subscription)
+                    lineage = isAsked ? state.question(at: time).names.first : nil
+                } else {
+                    lineage = SubscriptionID(record.key)
+                }
+                guard let lineage else { continue }
                 try await write { transaction in
                     var row = try await QuestionRow(of: lineage, transaction)
                     row.request(OpenQuestion(reason: .requested, subscription: lineage, dueAt: time))

@@ -47,7 +47,7 @@ extension Journal {
     ///   - sources: the providers to ask. The store's own API comes before a relay's, in any order of the list.
     ///   - adapters: by source. Their quarantined deliveries whose provider could not be asked are tried again first.
     ///   - limit: how many purchases are asked about at most.
-    /// - Throws: ``JournalError``.
+    /// - Throws: ``JournalError``. If the row of a purchase is `corrupt`, all others are asked about, and its question stays.
     @discardableResult
     public func reconcile(
         with sources: [any LineageQuestions],
@@ -57,15 +57,22 @@ extension Journal {
         var round = Round(journal: self, sources: sources)
         round.report.replayed = try await replay(with: adapters)
         let time = now().milliseconds
+        var held: JournalError?
         var selection = JournalSelection(group: QueuePlace.question.rawValue, through: time, limit: 16)
         while round.report.asked < limit, round.canAsk, !Task.isCancelled {
             selection.limit = min(16, limit - round.report.asked)
             let page = selection
             let records = try await read { try await $0.records(page, in: .due) }
-            for record in records where round.canAsk { try await round.settle(record) }
+            for record in records where round.canAsk {
+                do throws(JournalError) { try await round.settle(record) } catch {
+                    guard error.code == .corrupt else { throw error }
+                    held = error
+                }
+            }
             guard records.count == page.limit, let last = records.last else { break }
             selection = selection.following(last)
         }
+        if let held { throw held }
         return round.report
     }
 

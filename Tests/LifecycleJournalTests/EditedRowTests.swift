@@ -152,4 +152,22 @@ struct EditedRowTests {
         #expect(report.through == edited.time.now)
         try await edited.expectStates(of: edited.one)
     }
+
+    @Test("holds up the questions about its own purchase alone")
+    func questions() async throws {
+        let edited = try await EditedRow()
+        let (one, other, journal) = (edited.one, edited.other, edited.journal)
+        #expect(await journal.receive(other.deliveries[0], with: other.adapter).status == 200)
+        let held = try #require(try await one.adapter.receive(one.deliveries[0]).lineages.first)
+        let free = try #require(try await other.adapter.receive(other.deliveries[0]).lineages.first)
+        #expect(try await journal.askAgain(about: .stripe) == 2)
+        let stripe = Answerer(.stripe)
+        let error = await #expect(throws: JournalError.self) { try await journal.reconcile(with: [stripe]) }
+        #expect(error?.code == .corrupt)
+        #expect(stripe.asked.flatMap(\.names) == [free])
+        try await edited.mend()
+        edited.time.advance(300)
+        #expect(try await journal.reconcile(with: [stripe]).settled == 1)
+        #expect(stripe.asked.flatMap(\.names) == [free, held])
+    }
 }
