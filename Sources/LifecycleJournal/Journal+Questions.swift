@@ -4,16 +4,22 @@ import SignatureCore
 
 /// The row of a lineage that its provider can be asked about: the question that is open, and how the store has to be asked.
 struct QuestionRow {
-    struct Detail: Codable, Equatable {
+    struct Detail: TurnDetail, Equatable {
         var question: OpenQuestion?
         /// How often it was asked in vain.
         var attempts = 0
+        /// When its turn was set; nil for one that the question says.
+        var turnSetAt: Int64?
         /// Questions that were asked often enough. They are asked again only when the state raises another one.
         var exhausted: [OpenQuestion] = []
         /// A question of the host's own, which does not follow from the state.
         var requested: OpenQuestion?
         /// The sealed `PurchaseHandle`, in base64.
         var handle: String?
+
+        init() {}
+
+        init(of record: JournalRecord) throws { self = try CanonicalJSON.value(from: record.detail) }
     }
 
     let lineage: SubscriptionID
@@ -21,7 +27,7 @@ struct QuestionRow {
     private(set) var detail: Detail
     private let before: Detail
     /// When it is given out; nil leaves it at the time that the question says.
-    var dueAt: Int64?
+    private var dueAt: Int64?
 
     static func key(_ lineage: SubscriptionID) -> String { JournalKey.text("question", lineage.description) }
 
@@ -32,7 +38,7 @@ struct QuestionRow {
     init(_ lineage: SubscriptionID, _ record: JournalRecord?) throws {
         self.lineage = lineage
         stored = record
-        detail = try record.map { try CanonicalJSON.value(from: $0.detail) } ?? Detail()
+        detail = try record.map(Detail.init) ?? Detail()
         before = detail
     }
 
@@ -43,8 +49,11 @@ struct QuestionRow {
         detail.exhausted.removeAll { !questions.contains($0) }
         let next = detail.requested ?? questions.first { !detail.exhausted.contains($0) }
         guard next != detail.question else { return }
-        (detail.question, detail.attempts) = (next, 0)
+        (detail.question, detail.attempts, detail.turnSetAt) = (next, 0, nil)
     }
+
+    /// Has it be given out after a delay, in milliseconds.
+    mutating func postpone(by delay: Int64 = 0, at time: Int64) { (dueAt, detail.turnSetAt) = (time + delay, time) }
 
     /// Notes that the question was asked and is still open.
     ///
@@ -64,13 +73,15 @@ struct QuestionRow {
             return false
         }
         let delay = question.reason.interval.milliseconds << Int64(min(detail.attempts - 1, 16))
-        dueAt = time + delay
+        postpone(by: delay, at: time)
         return true
     }
 
+    /// Takes up a question that is due at present.
     mutating func request(_ question: OpenQuestion) {
         detail.requested = question
         (detail.question, detail.attempts) = (question, 0)
+        postpone(at: question.dueAt.milliseconds)
     }
 
     mutating func keep(_ handle: String) { detail.handle = handle }

@@ -56,6 +56,7 @@ extension Journal {
     ) async throws(JournalError) -> Reconciliation {
         var round = Round(journal: self, sources: sources)
         round.report.replayed = try await replay(with: adapters)
+        try await correctTurns(in: .due, QueuePlace.question.rawValue, QuestionRow.Detail.self) { _ in false }
         let time = now().milliseconds
         var held: JournalError?
         var selection = JournalSelection(group: QueuePlace.question.rawValue, through: time, limit: 16)
@@ -173,11 +174,16 @@ private struct Round {
         let item: DueItem
         do { item = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
         guard let lineage = item.subscription else { throw JournalError(.corrupt, "a question names no purchase") }
-        var leased = record
-        leased.order = time.milliseconds + Self.lease
-        let taken = leased
         // Another process may be faster.
-        guard try await journal.write({ try await $0.update(taken, in: .due) }) else { return }
+        let isTaken = try await journal.write { transaction in
+            var leased = record
+            var detail = try QuestionRow.Detail(of: record)
+            detail.turnSetAt = time.milliseconds
+            leased.detail = try CanonicalJSON.bytes(detail)
+            leased.order = time.milliseconds + Self.lease
+            return try await transaction.update(leased, in: .due)
+        }
+        guard isTaken else { return }
         let question = try await journal.question(about: lineage, at: time)
         let results = try await ask(question)
         guard results != nil || failure?.saysNothing != true else {
@@ -186,7 +192,7 @@ private struct Round {
             return try await journal.write { transaction in
                 var row = try await QuestionRow(of: lineage, transaction)
                 guard row.record?.version == record.version + 1 else { return }
-                row.dueAt = time.milliseconds
+                row.postpone(at: time.milliseconds)
                 try await row.write(transaction)
             }
         }

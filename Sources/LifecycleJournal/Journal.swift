@@ -4,8 +4,8 @@ public import Normalizer
 /// Stores the results of deliveries, each in one transaction: the events once, the states of all linked lineages, their
 /// owners, the news, and work that is due at a time.
 ///
-/// A journal holds no state of its own. Make one whenever you need it, over a shared storage; any number of processes
-/// may work on one database.
+/// A journal holds no state of its own but when it last corrected the work of a wrong clock. Make one whenever you need it, over a shared
+/// storage; any number of processes may work on one database.
 ///
 /// ```swift
 /// let journal = Journal(try await SQLiteJournalStorage(path: "billing.sqlite"), now: timeOfDay)
@@ -45,6 +45,7 @@ public struct Journal: Sendable {
     let observer: any JournalObserver
     let clock: any Clock<Duration>
     let now: @Sendable () -> Date
+    let corrections = TurnCorrections()
 
     /// Makes a journal.
     ///

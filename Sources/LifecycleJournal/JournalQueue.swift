@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import Normalizer
+import Synchronization
 
 /// Where a row of a queue stands.
 enum QueuePlace: String {
@@ -293,7 +294,7 @@ extension Journal {
         }
     }
 
-    /// Corrects the turns in a group of rows that a clock has set which was ahead.
+    /// Corrects the turns in a group of rows that a clock has set which was ahead: once an hour, and when the clock was set back.
     ///
     /// Their delays begin now. So a lease lasts as long as it was taken for, and a turn that was set in time stays, however late it is.
     ///
@@ -305,25 +306,50 @@ extension Journal {
         isOwnTurn: @escaping @Sendable (JournalRecord) -> Bool
     ) async throws(JournalError) {
         let time = now().milliseconds
+        let place = "\(table) \(group)"
+        guard corrections.isDue(place, at: time, every: Self.longestDelay) else { return }
         let latest = time + Self.longestDelay
-        // Only the host itself has set so many turns that are so late.
-        let selection = JournalSelection(group: group, after: latest, number: .max, limit: 1000)
-        let records = try await read { try await $0.records(selection, in: table) }
-        guard !records.isEmpty else { return }
-        try await write { transaction in
-            for var record in records {
-                // A row that cannot be read must not hold up the others.
-                guard var detail = try? Detail(of: record) else { continue }
-                let first = detail.attempts == 0 && isOwnTurn(record) ? record.order : nil
-                guard let set = detail.turnSetAt ?? first, set > latest else { continue }
-                record.order = time &+ max(record.order &- set, 0)
-                detail.turnSetAt = time
-                record.detail = try CanonicalJSON.bytes(detail)
-                // Another process may be faster.
-                _ = try await transaction.update(record, in: table)
-            }
+        @Sendable func corrected(_ record: JournalRecord) throws -> JournalRecord? {
+            // A row that cannot be read must not hold up the others.
+            guard var detail = try? Detail(of: record) else { return nil }
+            let first = detail.attempts == 0 && isOwnTurn(record) ? record.order : nil
+            guard let set = detail.turnSetAt ?? first, set > latest else { return nil }
+            var record = record
+            record.order = time &+ max(record.order &- set, 0)
+            detail.turnSetAt = time
+            record.detail = try CanonicalJSON.bytes(detail)
+            return record
         }
+        var selection = JournalSelection(group: group, after: latest, number: .max, limit: 1000)
+        while true {
+            let page = selection
+            let (wrong, last, count) = try await read { transaction in
+                let records = try await transaction.records(page, in: table)
+                return (try records.compactMap(corrected), records.last, records.count)
+            }
+            if !wrong.isEmpty {
+                try await write { transaction in
+                    // Another process may be faster.
+                    for record in wrong { _ = try await transaction.update(record, in: table) }
+                }
+            }
+            guard count == page.limit, let last else { break }
+            selection = selection.following(last)
+        }
+        corrections.note(place, at: time)
     }
+}
+
+/// When a journal last looked for turns that a clock has set which was ahead.
+final class TurnCorrections: Sendable {
+    private let times = Mutex<[String: Int64]>([:])
+
+    /// True for a place that was not looked at for an interval, or was looked at only at times that are still to come.
+    func isDue(_ place: String, at time: Int64, every interval: Int64) -> Bool {
+        times.withLock { times in times[place].map { time < $0 || time - $0 >= interval } ?? true }
+    }
+
+    func note(_ place: String, at time: Int64) { times.withLock { $0[place] = time } }
 }
 
 /// Something that has to be done at a time.

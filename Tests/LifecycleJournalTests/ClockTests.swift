@@ -2,6 +2,7 @@ import Foundation
 import LifecycleJournal
 import NormalizerTesting
 import Stripe
+import Synchronization
 import Testing
 
 @testable import Normalizer
@@ -90,6 +91,65 @@ struct ClockTests {
         let expected: TimeInterval = turn == .first ? 0 : 5
         #expect((expected...expected + 1).contains(time.now.timeIntervalSince(Self.right)))
         #expect(try await !journal.events().isEmpty)
+    }
+
+    enum Question: CaseIterable { case requested, unreachable, unsettled }
+
+    @Test(
+        "holds a question up for the delay that it had then, and leaves the time that the store gives",
+        arguments: Question.allCases
+    )
+    func questions(question: Question) async throws {
+        let journal = journal()
+        let day = ReconcileTests.day
+        let statement = ReconcileTests.statement(at: -40 * day, from: -40 * day, until: -10 * day, transaction: "1")
+        try await journal.apply(statement)
+        let apple = Answerer(.apple)
+        if question == .requested { try await journal.askAgain(about: .apple) }
+        if question == .unreachable { apple.answer(.failure(DeliveryError(.unavailable, ""))) }
+        if question != .requested { try await journal.reconcile(with: [apple]) }
+        let later = SubscriptionID(store: .appStore, environment: .production, id: "2000")
+        try await journal.apply(ReconcileTests.statement(of: later, at: 0, from: 0, until: 60 * day, transaction: "2"))
+        time.set(Self.right)
+        apple.answer(.success(.unknown))
+        let asked = apple.asked.count
+        if question == .unsettled {
+            #expect(try await journal.reconcile(with: [apple]).asked == 0)
+            time.advance(3599)
+            #expect(try await journal.reconcile(with: [apple]).asked == 0)
+            time.advance(1)
+        }
+        #expect(try await journal.reconcile(with: [apple]).asked == 1)
+        #expect(apple.asked.dropFirst(asked).map(\.names) == [[ReconcileTests.lineage]])
+    }
+
+    /// Counts its reading transactions.
+    private final class Counting: JournalStorage {
+        let storage = MemoryJournal()
+        let reads = Mutex(0)
+
+        func write<Value: Sendable>(
+            _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+        ) async throws -> Value { try await storage.write(body) }
+
+        func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+        ) async throws -> Value {
+            reads.withLock { $0 += 1 }
+            return try await storage.read(body)
+        }
+    }
+
+    @Test("is looked after once an hour, and when it was set back")
+    func interval() async throws {
+        let storage = Counting()
+        let time = time
+        let journal = Journal(storage, now: { time.now })
+        for (pause, reads) in [(0, 1), (3599, 1), (1, 2), (-1, 3), (3599, 3)] as [(TimeInterval, Int)] {
+            time.advance(pause)
+            for _ in 0..<3 { _ = try await journal.outbox.next(lease: .seconds(60)) }
+            #expect(storage.reads.withLock { $0 } == reads)
+        }
     }
 
     @Test("holds up no answer to a store")
