@@ -115,6 +115,30 @@ struct JournalCommandTests {
         #expect(lines.dropFirst(4).count == 2, "the feed and the outbox, once")
     }
 
+    @Test("Open questions to providers are listed apart from duties")
+    func questions() throws {
+        let run = try script(
+            #"""
+            cat >"$folder/open" <<END
+            {"asserted_at":"2026-10-01T08:00:00.000Z","facts":[{"fact":"period","detail":{"ownership":"purchased",
+            "period":{"start":"2026-10-01T08:00:00.000Z","end":"2026-11-01T08:00:00.000Z"},"phase":"regular","product":"pro",
+            "transaction":"in_2"}}],"kind":"statement","origin":{"channel":"webhook","digest":"","evidence":
+            {"method":"unchecked"},"mapper":"test","type":"test"},"provider":"stripe","subscription":"stripe/production/sub_2"}
+            END
+            tr -d '\n' <"$folder/open" >"$folder/line"
+            "$0" journal ingest "$folder/line" 2>/dev/null
+            for time in 10:59 11:00; do
+                "$0" journal due --at "2026-10-01T$time:00Z"
+                "$0" journal due --at "2026-10-01T$time:00Z" --questions
+            done
+            """#
+        )
+        #expect(run.status == 0, "\(run.errors)")
+        let lineage = "stripe/production/sub_2"
+        let head = #"{"due_at":"2026-10-01T11:00:00.000Z","id":"question/\#(lineage)","kind":"charge_due","#
+        #expect(run.output == head + #""subscription":"\#(lineage)"}"# + "\n")
+    }
+
     @Test("Credits are used once for each id")
     func credits() throws {
         let run = try script(

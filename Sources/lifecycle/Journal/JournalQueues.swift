@@ -60,7 +60,7 @@ struct JournalDue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "due",
         abstract: "Prints your duties: purchases to acknowledge, questions about refunds, what you have scheduled.",
-        discussion: "The open questions to providers are none of them: lifecycle reconcile asks those."
+        discussion: "With --questions, prints the open questions to providers instead, which lifecycle reconcile asks."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -74,11 +74,16 @@ struct JournalDue: AsyncParsableCommand {
     @Option(help: "Print at most so many.")
     var limit: Int = 100
 
+    @Flag(help: "Print the open questions to providers instead.")
+    var questions = false
+
     func run() async throws {
         let journal = try await options.journal()
         let moment = at?.date ?? Date()
         let items = try await options.reachable { () async throws(JournalError) in
-            try await journal.due(at: moment, limit: limit)
+            questions
+                ? try await journal.questions(at: moment, limit: limit)
+                : try await journal.due(at: moment, limit: limit)
         }
         try options.output.print(items, heads: ["kind", "due", "deadline", "subscription"]) { item in
             [
