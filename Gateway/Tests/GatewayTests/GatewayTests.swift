@@ -394,11 +394,15 @@ import Testing
                 #expect(status == .ok)
                 #expect(statement.contains(#""balance":70"#))
             }
+            // No earlier use is in the answer to a later one.
+            let (_, later) = try await use("later", 1)
+            #expect(later.contains(#""balance":69"#) && later.contains(#""used":31"#))
+            #expect(later.contains(#""id":"later""#) && !later.contains(#""id":"job""#))
             #expect(try await use("job", 31).0 == .conflict)
-            #expect(try await use("other", 71).0 == .conflict)
+            #expect(try await use("other", 70).0 == .conflict)
             #expect(try await use("other", -1).0 == .badRequest)
             let page = try await client.get("/?q=\(Self.account)")
-            #expect(page.text.contains("70 left"))
+            #expect(page.text.contains("69 left"))
         }
     }
 

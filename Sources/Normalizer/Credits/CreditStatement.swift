@@ -110,6 +110,27 @@ extension CreditStatement {
     }
 }
 
+extension CreditStatement {
+    /// The statement for the answer to a use: without what is over, so that its length does not grow with the account's past.
+    ///
+    /// It has the use, the grants that still count or that the use names, and the balance with its last change. For earlier times ask
+    /// the whole statement.
+    ///
+    /// - Parameter id: the host's name of the use.
+    public func current(withUse id: String) -> CreditStatement {
+        var current = self
+        current.uses = uses.filter { $0.name == CreditUse.Name(id) }
+        current.grants = grants.filter { grant in
+            grant.left != 0 || (grant.until.map { $0 > at } ?? false)
+                || current.uses.contains { $0.grant == grant.id }
+        }
+        let kept = Set(current.grants.map(\.id))
+        current.endings = endings.filter { kept.contains($0.grant) }
+        current.history = Array(history.suffix(1))
+        return current
+    }
+}
+
 // MARK: Wallets
 
 /// A posting to a wallet of the host's own.

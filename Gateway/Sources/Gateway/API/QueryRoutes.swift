@@ -103,7 +103,7 @@ struct QueryRoutes: Sendable {
                 message: "the account has fewer credits under account_source \(account.source); none was used"
             )
         }
-        return try Self.json(statement)
+        return try Self.json(statement.current(withUse: use.id))
     }
 
     /// Takes in a proof of a purchase, and binds the purchase to an account if the body names one.
