@@ -240,6 +240,25 @@ struct AdapterTests {
         #expect(try adapter.authenticate(try Self.delivery(event.body)).value.event.productID == plain)
     }
 
+    @Test("an alias with a control character is left out and noted; it names no customer")
+    func unusableAlias() throws {
+        let adapter = try Self.adapter()
+        func delivery(_ aliases: [JSONText]) throws -> Delivery {
+            try Self.delivery(Self.renewal.with(["app_user_id": "u1", "aliases": .array(aliases)]).body)
+        }
+        let expected = try adapter.normalize(try adapter.authenticate(try delivery(["u1", "u2"])))
+        let read = try adapter.authenticate(try delivery(["u1", "u1\t", "", "u\u{7F}", "u2"]))
+        let normalized = try adapter.normalize(read)
+        #expect(read.value.event.aliases == ["u1", "u2"])
+        #expect(normalized.events.map(\.event) == expected.events.map(\.event))
+        #expect(normalized.events.map(\.facts) == expected.events.map(\.facts))
+        #expect((expected.anomalies, normalized.anomalies) == ([], ["event.aliases"]))
+        let error = #expect(throws: DeliveryError.self) {
+            try adapter.authenticate(try Self.delivery(Self.renewal.with(["app_user_id": "u1\t"]).body))
+        }
+        #expect(error?.code == .malformed)
+    }
+
     @Test("members that only notices have are not read in a lifecycle event")
     func notes() throws {
         let adapter = try Self.adapter()

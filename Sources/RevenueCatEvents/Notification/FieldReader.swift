@@ -42,6 +42,15 @@ struct FieldReader {
         try read { (reader) throws(JSONError) in try reader.optionalValue(field)?.identifiers() } ?? []
     }
 
+    /// Names next to the one that an event is about. One that cannot be a name is left out and noted, since the event is right without
+    /// it: a customer cannot get rid of an alias.
+    mutating func aliases(_ field: MemberName) throws(JSONError) -> [String] {
+        let texts = try read { (reader) throws(JSONError) in try reader.optionalValue(field)?.array().strings() } ?? []
+        let names = texts.filter { !$0.holdsControl }
+        if names.count < texts.count, let value = reader.optionalValue(field) { reader.note(value.path) }
+        return names.filter { !$0.isEmpty }
+    }
+
     mutating func open<Value: OpenValue>(_ field: MemberName) throws(JSONError) -> Value? {
         try identifier(field).map(Value.init(rawValue:))
     }

@@ -144,7 +144,7 @@ public struct RevenueCatEvent: Sendable, Hashable {
             store: store,
             appUserID: fields.identifier(.appUserID),
             originalAppUserID: fields.identifier(.originalAppUserID),
-            aliases: fields.identifiers(.aliases),
+            aliases: fields.aliases(.aliases),
             productID: fields.identifier(.productID),
             newProductID: fields.identifier(.newProductID),
             entitlementIDs: fields.identifiers(.entitlementIDs),
