@@ -1,30 +1,6 @@
 public import Normalizer
 import SignatureCore
 
-/// The journal's notes about a line of its log, once the line has its position.
-struct LineDetail: Codable, Sendable {
-    /// The SHA-256 of the line. It stays when the line is erased.
-    var digest: String
-    /// The SHA-256 of the one before, the position, the key, the group and the digest.
-    var chain: String
-    var isErased: Bool?
-    /// The event that the erased line reported, if others have it, too.
-    var event: String?
-
-    init(_ record: JournalRecord, digest: String? = nil, at position: Int64, after previous: String) {
-        self.digest = digest ?? JournalKey.digest(record.body)
-        let parts = JournalKey.text(previous, "\(position)", record.key, self.digest)
-        chain = JournalKey.digest(Array(parts.utf8))
-    }
-}
-
-/// The end of the log.
-struct LogHead: Codable, Sendable {
-    static let key = JournalKey.text("journal", "head")
-    var position: Int64 = 0
-    var chain = ""
-}
-
 extension Journal {
     // MARK: The feed
 
@@ -43,7 +19,7 @@ extension Journal {
     /// Act only if `event.isNews` is true. An imported event is `superseded`. If its notification comes and makes it news, it moves to
     /// the end.
     ///
-    /// - Throws: ``JournalError``.
+    /// - Throws: ``JournalError``; with ``JournalError/Code/aheadOfLog`` for a position that the log has not reached.
     public func events(after position: Int64 = 0, limit: Int = 100) async throws(JournalError) -> [FeedEvent] {
         try await feed(after: position, limit: limit).map(\.event)
     }
@@ -62,6 +38,12 @@ extension Journal {
                 }
                 guard records.count == selection.limit, let last = records.last else { break }
                 selection = selection.following(last)
+            }
+            if events.isEmpty, position > 0, try await LogHead.stored(transaction).head.position < position {
+                throw JournalError(
+                    .aheadOfLog,
+                    "the log has no position \(position): the database was replaced by another or by an older copy; begin again at 0"
+                )
             }
             return events
         }
@@ -97,8 +79,8 @@ extension Journal {
                 let selection = JournalSelection(after: .max - 1, number: .max, limit: size)
                 let records = try await transaction.records(selection, in: .log)
                 guard !records.isEmpty else { return 0 }
-                let stored = try await transaction.record(LogHead.key, in: .checkpoint)
-                var head = try stored.map { try CanonicalJSON.value(LogHead.self, from: $0.body) } ?? LogHead()
+                let stored = try await LogHead.stored(transaction)
+                var head = stored.head
                 for var record in records {
                     head.position += 1
                     let detail = LineDetail(record, at: head.position, after: head.chain)
@@ -107,13 +89,7 @@ extension Journal {
                     record.detail = try CanonicalJSON.bytes(detail)
                     guard try await transaction.update(record, in: .log) else { throw Conflict() }
                 }
-                var row = stored ?? JournalRecord(key: LogHead.key)
-                row.body = try CanonicalJSON.bytes(head)
-                let isOurs =
-                    stored == nil
-                    ? try await transaction.insert(row, into: .checkpoint)
-                    : try await transaction.update(row, in: .checkpoint)
-                guard isOurs else { throw Conflict() }
+                try await head.write(over: stored.row, transaction)
                 return records.count
             }
             if count < size { return }
@@ -173,11 +149,15 @@ extension Journal {
         }
         let stored = try await read { try await $0.record(LogHead.key, in: .checkpoint) }
         let head = stored.flatMap { try? CanonicalJSON.value(LogHead.self, from: $0.body) } ?? LogHead()
-        if head.position > verification.position {
-            verification.find("the last \(head.position - verification.position) lines are missing")
-        } else if head.position == verification.position, head.chain != verification.chain {
-            verification.find("the end of the log was changed")
+        // A restore raises the position alone, and the chain goes on.
+        if head.position >= verification.position, head.chain != verification.chain {
+            verification.find(
+                "lines behind line \(verification.position) are missing, or the end of the log was changed"
+            )
         }
+        do {
+            for damage in try await storage.damage() { verification.find("the storage: \(damage)") }
+        } catch { throw JournalError(wrapping: error) }
         return verification
     }
 }
@@ -188,17 +168,15 @@ extension Journal.Verification {
         guard let detail = try? CanonicalJSON.value(LineDetail.self, from: record.detail) else {
             return find("line \(record.order) has no digest")
         }
-        if record.order != position + 1 {
-            find("lines \(position + 1) to \(record.order - 1) are missing, or line \(record.order) was put in")
-        }
         if detail.isErased == true, record.body.isEmpty {
             erased += 1
         } else if JournalKey.digest(record.body) != detail.digest {
             find("line \(record.order) was changed")
         }
         let expected = LineDetail(record, digest: detail.digest, at: record.order, after: chain)
-        if record.order == position + 1, expected.chain != detail.chain {
-            find("line \(record.order) does not follow from the one before it")
+        // A position may be left out, since a restore begins at a later one. A line may not: the next one's digest has it.
+        if expected.chain != detail.chain {
+            find("line \(record.order) does not follow from line \(position): one was changed, removed or put in")
         }
         (position, chain) = (record.order, detail.chain)
         if let pinned = known[record.order], pinned != chain {

@@ -28,6 +28,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
         public static let invalidArgument: Code = "invalid_argument"
         /// The id names another use or gift of credits. Nothing was used or given.
         public static let idTaken: Code = "id_taken"
+        /// A reader's position in the log is beyond its end, so it is another log's: the database was replaced.
+        public static let aheadOfLog: Code = "ahead_of_log"
     }
 
     /// The cause.

@@ -23,6 +23,18 @@ public protocol JournalStorage: Sendable {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
     ) async throws -> Value
+
+    /// Looks through the whole database for damage below the rows, such as pages that belong to another copy. It takes as long as
+    /// reading the database does. Without an implementation it finds nothing.
+    ///
+    /// - Returns: what is damaged, without stored content; empty if nothing is.
+    /// - Throws: ``JournalError`` if the database cannot be read.
+    func damage() async throws -> [String]
+}
+
+extension JournalStorage {
+    /// Finds nothing.
+    public func damage() async throws -> [String] { [] }
 }
 
 /// One transaction: five operations on rows. Each says its SQL, for a table called `t`.

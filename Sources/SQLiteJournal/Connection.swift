@@ -61,6 +61,18 @@ actor Connection {
         )
     }
 
+    /// Replaces the content of the file, of which no other connection may be open.
+    func restore(from copy: String) async throws {
+        let source = try Database(path: copy, busyTimeout: busyTimeout)
+        guard try await SQLJournalSchema.installed(source, .sqlite) > 0 else {
+            throw JournalError(.configuration, "the copy has no tables of a journal")
+        }
+        if let damage = try source.damage().first { throw JournalError(.corrupt, "the copy is damaged: \(damage)") }
+        try Database(path: path, busyTimeout: busyTimeout).replaceContent(by: source)
+    }
+
+    func damage() throws -> [String] { try opened().damage() }
+
     private func opened() throws -> Database {
         if let database { return database }
         let opened = try Database(path: path, busyTimeout: busyTimeout)

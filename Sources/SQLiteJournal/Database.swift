@@ -70,6 +70,39 @@ import LifecycleJournal
         }
     }
 
+    /// SQLite's findings about the whole file, of which the first twenty are enough; they name tables and pages.
+    func damage() throws -> [String] {
+        let findings = try query("PRAGMA integrity_check(20)", []).compactMap { row -> String? in
+            if case .text(let finding)? = row.first { finding } else { nil }
+        }
+        return findings == ["ok"] ? [] : findings
+    }
+
+    /// Copies the content of another database over this one's, with what lies in the write-ahead log of each.
+    func replaceContent(by source: Database) throws(JournalError) {
+        do {
+            // Refused while another connection is open, such as a gateway that was not stopped.
+            try execute("PRAGMA locking_mode = EXCLUSIVE")
+            try execute("BEGIN EXCLUSIVE")
+            try execute("COMMIT")
+        } catch let error as JournalError where error.code == .corrupt {
+            throw JournalError(.corrupt, "the file is no database: move it away, with its -wal and -shm")
+        } catch let error as JournalError where error.code == .unavailable {
+            throw JournalError(.unavailable, "another process has the file open: stop every gateway first")
+        } catch {
+            throw error as? JournalError ?? JournalError(.unavailable, "the file cannot be locked", underlying: error)
+        }
+        // Both handles are open until the copy is finished, which also frees it.
+        guard let copy = unsafe sqlite3_backup_init(handle, "main", source.handle, "main") else {
+            throw Self.error(unsafe sqlite3_extended_errcode(handle))
+        }
+        // All pages, in one transaction.
+        let outcome = unsafe sqlite3_backup_step(copy, -1)
+        let end = unsafe sqlite3_backup_finish(copy)
+        guard outcome == SQLITE_DONE else { throw Self.error(outcome) }
+        guard end == SQLITE_OK else { throw Self.error(end) }
+    }
+
     /// The error for a result code. SQLite's message may name files and columns, so only the short text for the code is taken.
     static func error(_ code: Int32) -> JournalError {
         let meaning = unsafe sqlite3_errstr(code).map { unsafe String(cString: $0) } ?? "unknown"

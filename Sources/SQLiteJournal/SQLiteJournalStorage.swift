@@ -40,6 +40,23 @@ public final class SQLiteJournalStorage: JournalStorage {
         }
     }
 
+    /// Puts a copy, as `.backup` of `sqlite3` makes it, in the place of a file, or makes the file where it is missing. What is left
+    /// over from a crash in the file's `-wal` goes with the old content: copied over by hand, it would be played into the new one.
+    /// Call `noteRestore()` of the journal next.
+    ///
+    /// - Throws: `JournalError`, and the file is as it was: if the copy is damaged or no journal, or if another process has the
+    ///   file open.
+    public static func restore(path: String, from copy: String) async throws(JournalError) {
+        do {
+            try await Connection(path: path, busyTimeout: 1000, writes: true).restore(from: copy)
+        } catch {
+            throw error as? JournalError ?? JournalError(.unavailable, "the copy cannot be restored", underlying: error)
+        }
+    }
+
+    /// Looks through the whole file for damage. For a gigabyte it takes some seconds.
+    public func damage() async throws -> [String] { try await reader.damage() }
+
     /// Runs a transaction; it is on the disk when this returns.
     public func write<Value: Sendable>(
         _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value

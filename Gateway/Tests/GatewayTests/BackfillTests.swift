@@ -52,7 +52,7 @@ import Testing
             "source.apple.issuer_id": .init(.string(server.issuerID), isSecret: false),
             "sources": .init(.stringArray(["apple", "shop", "relay"]), isSecret: false),
             "source.relay.provider": "revenuecat",
-            "source.relay.authorizations": .init(.stringArray(["Bearer relay"]), isSecret: true),
+            "source.relay.authorizations": .init(.stringArray(["Bearer relay-0123456789"]), isSecret: true),
             "source.relay.api_key": .init(.string("sk_relay"), isSecret: true),
         ]
         let configuration = try GatewayConfiguration(bench.settings(keys))
@@ -125,6 +125,27 @@ import Testing
         }
         #expect(try await worker.round(after: RoundLease.Last(finished: isFirst ? nil : finished)) == false)
         #expect(try await journal.questions(at: Bench.now).isEmpty == !pause.asks)
+    }
+
+    @Test("has every purchase of every provider asked about once after a restore, however old the copy is")
+    func restore() async throws {
+        let bench = try Bench()
+        let adapter = try #require(try GatewayConfiguration(bench.settings()).sources.first).adapter
+        #expect(await journal.receive(try bench.purchase(), with: adapter).status == 200)
+        try await journal.noteRestore()
+        let memory = Memory(delivery: try bench.purchase(), adapter: adapter)
+        var source = Source("apple", adapter, histories: [memory])
+        source.questions = [Asked(.apple)]
+        let worker = OutageWorker(
+            journal: journal,
+            sources: [source],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            now: { Bench.now.addingTimeInterval(60) }
+        )
+        for (finished, asks) in [(Bench.now.addingTimeInterval(30), false), (Bench.now.addingTimeInterval(-30), true)] {
+            _ = try await worker.round(after: RoundLease.Last(finished: finished))
+            #expect(try await journal.questions(at: Bench.now).isEmpty == !asks)
+        }
     }
 
     @Test(

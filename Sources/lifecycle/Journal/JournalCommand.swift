@@ -18,7 +18,7 @@ struct JournalCommand: AsyncParsableCommand {
             JournalInit.self, JournalIngest.self, JournalState.self, JournalExplain.self, JournalCredits.self,
             JournalFeed.self,
             JournalOutbox.self, JournalDue.self, JournalQuarantine.self, JournalRebuild.self, JournalVerify.self,
-            JournalMigrate.self, JournalExport.self, JournalErase.self,
+            JournalMigrate.self, JournalRestore.self, JournalExport.self, JournalErase.self,
         ]
     )
 }
@@ -87,6 +87,17 @@ struct DatabaseOptions: ParsableArguments {
         }
     }
 
+    /// Puts a copy in the place of the database, which has to be SQLite's.
+    func restore(from copy: String) async throws {
+        guard case .sqlite(let path) = try location else {
+            throw ValidationError("restore PostgreSQL with pg_restore or psql first; then run this without a copy")
+        }
+        guard FileManager.default.fileExists(atPath: copy) else { throw ValidationError("\(copy) does not exist") }
+        try await reachable { () async throws(JournalError) in
+            try await SQLiteJournalStorage.restore(path: path, from: copy)
+        }
+    }
+
     /// - Returns: the version that the tables had.
     func migrate() async throws -> Int64 {
         let location = try location
@@ -104,7 +115,7 @@ struct DatabaseOptions: ParsableArguments {
             return try await body()
         } catch {
             StandardError.write("\(error)")
-            throw error.code == .idTaken ? ExitCode.rejected : .unavailable
+            throw error.code == .idTaken || error.code == .aheadOfLog ? ExitCode.rejected : .unavailable
         }
     }
 }

@@ -50,7 +50,7 @@ struct FailureMiddleware: RouterMiddleware {
                 message: "the database cannot be used now: \(error.code)"
             )
         case .invalidArgument: HTTPError(.badRequest, message: error.message)
-        case .idTaken: HTTPError(.conflict, message: error.message)
+        case .idTaken, .aheadOfLog: HTTPError(.conflict, message: error.message)
         default: HTTPError(.internalServerError, message: "the database: \(error.code)")
         }
     }

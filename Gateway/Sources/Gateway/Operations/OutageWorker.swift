@@ -3,7 +3,8 @@ import LifecycleJournal
 import Logging
 import Normalizer
 
-/// Has providers without a history be asked about all of their purchases after an outage in which they may have given deliveries up.
+/// Has providers without a history be asked about all of their purchases after an outage in which they may have given deliveries up,
+/// and every provider after a restore of the database.
 ///
 /// The rounds are this gateway's pulse: between two of them, no process took deliveries, or the database was away.
 struct OutageWorker: Sendable {
@@ -22,14 +23,15 @@ struct OutageWorker: Sendable {
     func round(after last: RoundLease.Last) async throws -> Bool {
         // Version 0.12 has the rounds of its backfill alone. They may be a day apart, and to ask once for nothing does no harm.
         let former = last.finished == nil ? try await RoundLease.lastRound("backfill", in: journal) : nil
-        guard let finished = last.finished ?? former, now().timeIntervalSince(finished) > Self.repetition else {
-            return false
-        }
-        let forgetful = sources.filter { $0.histories.isEmpty && !$0.questions.isEmpty }
+        // Deliveries between a copy and its restore were answered with 200, so no provider repeats them. Not every history has them.
+        let isRestored = try await journal.lastRestore().map { (last.finished ?? .distantPast) < $0 } ?? false
+        let isOut = (last.finished ?? former).map { now().timeIntervalSince($0) > Self.repetition } ?? false
+        guard isRestored || isOut else { return false }
+        let forgetful = sources.filter { ($0.histories.isEmpty || isRestored) && !$0.questions.isEmpty }
         for provider in Set(forgetful.map(\.adapter.provider)).sorted(by: { $0.rawValue < $1.rawValue }) {
             let count = try await journal.askAgain(about: provider)
             logger.notice(
-                "asks about all purchases after an outage",
+                isRestored ? "asks about all purchases after a restore" : "asks about all purchases after an outage",
                 metadata: ["provider": "\(provider)", "purchases": "\(count)"]
             )
         }
