@@ -9,7 +9,7 @@ PORT = 8790
 
 def settings(database, mode, **others):
     return dict(os.environ, DATABASE_URL=database, SOURCES="any", SOURCE_ANY_PROVIDER="stripe",
-                SOURCE_ANY_SIGNING_SECRETS="replaced", TOKENS="chaos", TOKEN_CHAOS_SECRET=TOKEN,
+                SOURCE_ANY_SIGNING_SECRETS="replaced-by-the-script", TOKENS="chaos", TOKEN_CHAOS_SECRET=TOKEN,
                 TOKEN_CHAOS_SCOPES="read,admin", HOOKS_ANSWER_AT_ONCE=mode, **others)
 
 

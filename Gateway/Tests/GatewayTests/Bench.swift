@@ -22,7 +22,7 @@ struct Bench {
         folder = FileManager.default.temporaryDirectory.appending(path: "gateway-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         apple = try AppleSimulator(seed: "gateway")
-        stripe = StripeSimulator(signingSecret: SecretBytes("whsec_gateway"))
+        stripe = StripeSimulator(signingSecret: SecretBytes("whsec_gateway0123456789"))
         try Data(apple.rootCertificate).write(to: folder.appending(path: "root.der"))
     }
 
@@ -37,7 +37,7 @@ struct Bench {
             "source.apple.environments": .init(.stringArray(["production"]), isSecret: false),
             "source.apple.root_certificates_file": .init(.string("\(folder.path)/root.der"), isSecret: false),
             "source.shop.provider": "stripe",
-            "source.shop.signing_secrets": .init(.stringArray(["whsec_gateway"]), isSecret: true),
+            "source.shop.signing_secrets": .init(.stringArray(["whsec_gateway0123456789"]), isSecret: true),
             "tokens": .init(.stringArray(["reader", "operator"]), isSecret: false),
             "token.reader.secret": .init(.string(Self.readToken), isSecret: true),
             "token.operator.secret": .init(.string(Self.adminToken), isSecret: true),

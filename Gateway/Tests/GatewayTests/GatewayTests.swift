@@ -111,6 +111,29 @@ import Testing
                 setting: "source.shop"
             ),
             Mistake(
+                testDescription: "a secret of Stripe's of which nothing is secret",
+                changes: ["source.shop.signing_secrets": .init(.stringArray(["whsec_"]), isSecret: true)],
+                setting: "source.shop.signing_secrets"
+            ),
+            Mistake(
+                testDescription: "a short secret of Stripe's next to a good one",
+                changes: [
+                    "source.shop.signing_secrets": .init(
+                        .stringArray(["whsec_gateway0123456789", "whsec_123456789012345"]),
+                        isSecret: true
+                    )
+                ],
+                setting: "source.shop.signing_secrets"
+            ),
+            Mistake(
+                testDescription: "an authorization that was split at its comma",
+                changes: [
+                    "source.shop.provider": "revenuecat", "source.shop.signing_secrets": nil,
+                    "source.shop.authorizations": .init(.stringArray(["Bearer abcdefghij", "d"]), isSecret: true),
+                ],
+                setting: "source.shop.authorizations"
+            ),
+            Mistake(
                 testDescription: "short token",
                 changes: ["token.reader.secret": "short"],
                 setting: "token.reader.secret"

@@ -48,8 +48,8 @@ import Testing
         "logs why a delivery is not accepted, and nothing of what is in it",
         arguments: [
             ("whsec_other", 0, "unauthenticated", "reject", 400),
-            ("whsec_gateway", 86_400, "stale", "reject", 400),
-            ("whsec_gateway", 0, "malformed", "acceptAndQuarantine", 200),
+            ("whsec_gateway0123456789", 86_400, "stale", "reject", 400),
+            ("whsec_gateway0123456789", 0, "malformed", "acceptAndQuarantine", 200),
         ] as [(String, TimeInterval, String, String, Int)]
     )
     func reason(secret: String, age: TimeInterval, code: String, decision: String, status: Int) async throws {

@@ -181,9 +181,12 @@ import Testing
         #expect(error?.setting == setting)
     }
 
-    @Test("warns of a secret that is not one of Stripe's", arguments: [("whsec_gateway", 0), ("notasecret", 1)])
+    @Test(
+        "warns of a secret that is not one of Stripe's",
+        arguments: [("whsec_gateway0123456789", 0), ("nosecretofstripes", 1)]
+    )
     func foreignSecret(secret: String, warnings: Int) throws {
-        let value = ConfigValue(.stringArray(["whsec_gateway", secret]), isSecret: true)
+        let value = ConfigValue(.stringArray(["whsec_gateway0123456789", secret]), isSecret: true)
         let configuration = try GatewayConfiguration(Bench().settings(["source.shop.signing_secrets": value]))
         #expect(configuration.warnings.count == warnings)
         #expect(!configuration.warnings.joined().contains(secret))
@@ -289,7 +292,8 @@ import Testing
             file: path,
             environment: [
                 "DATABASE_URL": "sqlite:\(bench.folder.path)/gateway.sqlite", "SOURCES": "shop,other",
-                "SOURCE_SHOP_SIGNING_SECRETS": "whsec_one,whsec_two", "TOKEN_READER_SECRET": Bench.readToken,
+                "SOURCE_SHOP_SIGNING_SECRETS": "whsec_one-0123456789ab,whsec_two-0123456789ab",
+                "TOKEN_READER_SECRET": Bench.readToken,
             ]
             .merging(variables) { $1 }
         ) { unread.append($0) }
@@ -297,8 +301,17 @@ import Testing
     }
 
     private static let sources = """
-        "source": {"shop": {"provider": "stripe", "mdoe": "live"}, "other": {"provider": "stripe", "signing_secrets": ["whsec_3"]}}
+        "source": {"shop": {"provider": "stripe", "mdoe": "live"}, "other": {"provider": "stripe", "signing_secrets": ["whsec_three-0123456789"]}}
         """
+
+    @Test("an error names the variable that was looked for")
+    func variable() async throws {
+        let sources = #""sources": ["rcProd"], "source": {"rcProd": {}}"#
+        let error = await #expect(throws: SettingError.self) {
+            _ = try await load("{\(sources)}", ["SOURCES": "rcProd", "SOURCE_RCPROD_PROVIDER": "revenuecat"])
+        }
+        #expect(error?.description == "source.rcProd.provider (SOURCE_RC_PROD_PROVIDER): is missing")
+    }
 
     @Test("is read next to the environment, and what nothing reads is reported")
     func unread() async throws {
@@ -332,11 +345,17 @@ import Testing
     @Test(
         "stops the start with a value of another type, which would read as absent",
         arguments: [
-            (#""hooks": {"answer_at_once": "no"}"#, "hooks.answer_at_once: must be true or false"),
-            (#""workers": "two""#, "workers: must be a whole number"),
-            (#""news": {"url": 5}"#, "news.url: must be a text"),
+            (
+                #""hooks": {"answer_at_once": "no"}"#,
+                "hooks.answer_at_once (HOOKS_ANSWER_AT_ONCE): must be true or false"
+            ),
+            (#""workers": "two""#, "workers (WORKERS): must be a whole number"),
+            (#""news": {"url": 5}"#, "news.url (NEWS_URL): must be a text"),
             // With the default in its place, the number of workers would be wrong.
-            (#""workers": 0, "hooks": {"answer_at_once": "no"}"#, "hooks.answer_at_once: must be true or false"),
+            (
+                #""workers": 0, "hooks": {"answer_at_once": "no"}"#,
+                "hooks.answer_at_once (HOOKS_ANSWER_AT_ONCE): must be true or false"
+            ),
         ]
     )
     func type(member: String, message: String) async throws {

@@ -48,10 +48,16 @@ extension GatewayConfiguration {
         }
         // A value of the wrong type reads as absent, so an error about another setting would be the wrong advice.
         if let (setting, type) = readings.mistakes.min(by: { $0.key < $1.key }) {
-            throw SettingError(setting, "must be \(type)")
+            throw SettingError(setting, "must be \(type)", variable: readings.variables[setting])
         }
-        let value = try configuration.get()
-        for name in written.union(ours(environment, like: readings.variables)).subtracting(readings.names).sorted() {
+        let value: GatewayConfiguration
+        do { value = try configuration.get() } catch var error as SettingError {
+            error.variable = readings.variables[error.setting]
+            throw error
+        }
+        for name in written.union(ours(environment, like: Set(readings.variables.values))).subtracting(readings.names)
+            .sorted()
+        {
             report(name)
         }
         return value
@@ -80,11 +86,13 @@ private struct SettingsObject: Decodable {}
 
 /// Notes which settings are read, from which variables, and which of them have a value of another type.
 private final class Readings: AccessReporter {
-    private let state = Mutex<(names: Set<String>, variables: Set<String>, mistakes: [String: String])>(([], [], [:]))
+    private let state = Mutex<(names: Set<String>, variables: [String: String], mistakes: [String: String])>(
+        ([], [:], [:])
+    )
 
     var names: Set<String> { state.withLock { $0.names } }
-    /// As the environment has them, such as `HTTP_PORT`. It is asked for every setting, before the file.
-    var variables: Set<String> { state.withLock { $0.variables } }
+    /// The settings' names in the environment, such as `HTTP_PORT`. It is asked for every setting, before the file.
+    var variables: [String: String] { state.withLock { $0.variables } }
     /// The expected type, by the name of the setting.
     var mistakes: [String: String] { state.withLock { $0.mistakes } }
 
@@ -105,7 +113,7 @@ private final class Readings: AccessReporter {
             .flatMap { try? $0.result.get().encodedKey }
         state.withLock { state in
             state.names.insert(name)
-            if let variable { state.variables.insert(variable) }
+            if let variable { state.variables[name] = variable }
             if isMistaken { state.mistakes[name] = type }
         }
     }

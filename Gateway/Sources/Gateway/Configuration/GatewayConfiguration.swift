@@ -12,13 +12,16 @@ public struct SettingError: Error, CustomStringConvertible {
     public var setting: String
     /// The problem, and the expected value. It never shows a value.
     public var message: String
+    /// The variable of the environment that the setting can come from; nil if the settings come from elsewhere.
+    public var variable: String?
 
-    /// `setting: message`
-    public var description: String { "\(setting): \(message)" }
+    /// `setting (VARIABLE): message`
+    public var description: String { "\(setting)\(variable.map { " (\($0))" } ?? ""): \(message)" }
 
-    init(_ setting: String, _ message: String) {
+    init(_ setting: String, _ message: String, variable: String? = nil) {
         self.setting = setting
         self.message = message
+        self.variable = variable
     }
 }
 

@@ -96,9 +96,21 @@ package struct Source: Sendable {
             try reader.string(forKey: ConfigKey(setting), isSecret: true).map { try secret($0, setting) }
         }
 
-        func secrets(_ setting: String) throws -> [SecretBytes] {
-            try reader.stringArray(forKey: ConfigKey(setting), isSecret: true, default: []).map {
-                try secret($0, setting)
+        /// Secrets that prove deliveries: one that can be guessed gives access away.
+        ///
+        /// - Parameter prefix: what the provider writes before the part that only it and you know.
+        func secrets(_ setting: String, behind prefix: String = "") throws -> [SecretBytes] {
+            try reader.stringArray(forKey: ConfigKey(setting), isSecret: true, default: []).map { text in
+                let value = try secret(text, setting)
+                let unknown = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
+                guard unknown.utf8.count >= 16 else {
+                    let place = prefix.isEmpty ? "" : " behind \(prefix)"
+                    throw error(
+                        setting,
+                        "must have 16 bytes or more in each secret\(place); in the environment, commas separate secrets"
+                    )
+                }
+                return value
             }
         }
 
@@ -294,7 +306,9 @@ package struct Source: Sendable {
     }
 
     static func stripeConfiguration(_ settings: Settings) throws -> StripeAdapter.Configuration {
-        var configuration = StripeAdapter.Configuration(signingSecrets: try settings.secrets("signing_secrets"))
+        var configuration = StripeAdapter.Configuration(
+            signingSecrets: try settings.secrets("signing_secrets", behind: "whsec_")
+        )
         let completes = settings.reader.bool(forKey: "completes_snapshots")
         if let key = try settings.secret("api_key") {
             configuration.lookup = .init(transport: try settings.transport(), apiKey: key)
