@@ -9,11 +9,14 @@ extension CustomerReportPage {
         public var action: String
         /// The text that was searched for.
         public var query: String
+        /// The time that was asked for, as it was written; empty for the present, whenever the form is sent.
+        public var time: String
 
         /// Describes the form.
-        public init(action: String, query: String) {
+        public init(action: String, query: String, time: String = "") {
             self.action = action
             self.query = query
+            self.time = time
         }
     }
 
@@ -61,8 +64,8 @@ extension CustomerReportPage {
         """
         <form action="\(search.action)" method="get" role="search">
         <label>Account, transaction, subscription or order <input type="search" name="q" value="\(search.query)" autofocus></label>
-        <label>Explain the time (UTC), such as 2026-01-31 12:00 \
-        <input type="text" name="at" value="\(time.text)" size="28"></label>
+        <label>Explain the time (UTC), such as 2026-01-31 12:00; empty for now \
+        <input type="text" name="at" value="\(search.time)" size="28"></label>
         <button>Show</button></form>
         """
     }

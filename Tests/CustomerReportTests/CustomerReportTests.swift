@@ -113,9 +113,9 @@ import Testing
             Self.life(product: ProductID(text)),
             at: Self.start.addingTimeInterval(Self.day)
         )
-        let page = report.html(title: text, search: .init(action: "/", query: text), notice: text)
+        let page = report.html(title: text, search: .init(action: "/", query: text, time: text), notice: text)
         let plain = CustomerReportPage(Self.life(), at: Self.start.addingTimeInterval(Self.day))
-            .html(title: "pro", search: .init(action: "/", query: "pro"), notice: "pro")
+            .html(title: "pro", search: .init(action: "/", query: "pro", time: "pro"), notice: "pro")
         // The same elements, whatever the texts are.
         func tags(_ page: String) -> [String] {
             page.split(separator: "<").map { String($0.prefix { $0 != " " && $0 != ">" }) }

@@ -167,6 +167,35 @@ import Testing
         }
     }
 
+    @Test("a reader beyond the end of the feed, and an id that is not UTF-8, get an error in words")
+    func beyond() async throws {
+        let gateway = try await bench.gateway()
+        try await RouterClient.with(gateway.router) { client in
+            try await client.deliver(bench.purchase())
+            #expect(try await client.get("/v1/events?after=1").status == .ok)
+            let ahead = try await client.get("/v1/events?after=7&wait=60")
+            #expect(ahead.status == .conflict)
+            #expect(ahead.text.contains("the log has no position 7"))
+            for path in ["quarantine/%ff/replay", "dead-letters/%ff/retry", "due/acknowledgement/%ff/done"] {
+                let answer = try await client.post("/v1/\(path)")
+                #expect(answer.status == .badRequest)
+                #expect(answer.text == #"{"error":{"message":"the id in the path is not UTF-8"}}"#)
+            }
+        }
+    }
+
+    @Test("the page asks for the time that was asked for, and for no other")
+    func time() async throws {
+        let gateway = try await bench.gateway()
+        try await RouterClient.with(gateway.router) { client in
+            let forms = [("/?q=x", ""), ("/?q=x&at=2026-01-31", "2026-01-31"), ("/?at=soon", "soon")]
+            for (path, time) in forms {
+                let page = try await client.get(path).text
+                #expect(page.contains(#"name="at" value="\#(time)" size"#), "\(path)")
+            }
+        }
+    }
+
     @Test("pages of a list have every entry once, and a kind of duty is found behind many of another")
     func pages() async throws {
         let gateway = try await bench.gateway()

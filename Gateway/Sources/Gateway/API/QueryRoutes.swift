@@ -152,7 +152,7 @@ struct QueryRoutes: Sendable {
 
     static func name(_ context: BasicRequestContext) throws -> String {
         guard let id = try context.parameters.require("id").removingPercentEncoding else {
-            throw HTTPError(.badRequest)
+            throw HTTPError(.badRequest, message: "the id in the path is not UTF-8")
         }
         return id
     }

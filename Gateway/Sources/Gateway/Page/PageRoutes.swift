@@ -26,6 +26,7 @@ struct PageRoutes: Sendable {
                     "Customers",
                     query: query,
                     at: now(),
+                    asked: asked,
                     notice:
                         "This is no time: \(asked). Write a date, or a date and a time in UTC, such as 2026-01-31 12:00."
                 )
@@ -37,6 +38,7 @@ struct PageRoutes: Sendable {
                     "Customers",
                     query: query,
                     at: time,
+                    asked: asked,
                     notice: "Search for an account, a transaction, a subscription or an order."
                 )
             }
@@ -47,6 +49,7 @@ struct PageRoutes: Sendable {
                 lines: lines,
                 query: query,
                 at: time,
+                asked: asked,
                 notice: lines.isEmpty ? "Nothing is known under this name." : nil,
                 credits: try await credits(of: names, at: time),
                 deliveries: try await deliveries(about: lines)
@@ -59,6 +62,7 @@ struct PageRoutes: Sendable {
         lines: [LogLine] = [],
         query: String,
         at time: Date,
+        asked: String,
         notice: String?,
         credits: CreditStatement? = nil,
         deliveries: ReportTable? = nil
@@ -66,7 +70,7 @@ struct PageRoutes: Sendable {
         Self.page(
             CustomerReportPage(lines, at: time).html(
                 title: title,
-                search: .init(action: "/", query: query),
+                search: .init(action: "/", query: query, time: asked),
                 notice: notice,
                 credits: credits,
                 deliveries: deliveries
