@@ -4,13 +4,17 @@
 //
 // The end may be that of grace. A period of the same product that follows shows until when it counts: grace is over when the
 // charge succeeds, and the period that was paid for begins before the grace would have ended. An extended period ends where
-// the next one begins. Once a charge is known to have failed, the failed charge says how long access lasts.
+// the next one begins. Once a charge is known to have failed, the failed charge says how long access lasts, unless the next
+// period begins at the very end: then no grace is in it. No end reaches beyond the moment when access stopped for want of
+// payment: the store may put the end of such a purchase to when another took its place.
 extension PeriodTimeline {
     mutating func applyNamedPeriods(of state: SubscriptionState) {
         for index in periods.indices {
-            guard let named = periods[index].named, counts(named, at: index, in: state) else { continue }
+            guard let named = periods[index].named else { continue }
             let next = periods[(index + 1)...].first { $0.start > periods[index].start && $0.isOfProduct(of: named) }
-            let end = min(named.value.period.endMilliseconds, next?.start ?? .max)
+            guard counts(named, at: index, before: next, in: state) else { continue }
+            let unpaid = unpaidSince(index, by: named.by.milliseconds, in: state)
+            let end = min(named.value.period.endMilliseconds, next?.start ?? .max, unpaid ?? .max)
             guard periods[index].fact.isProvisional || end > periods[index].end else { continue }
             periods[index].isEndInferred = periods[index].fact.isProvisional
             periods[index].entry = periods[index].entry.counting(named, until: end)
@@ -20,18 +24,26 @@ extension PeriodTimeline {
         }
     }
 
-    private func counts(_ named: Assertion<Fact.Period>, at index: Int, in state: SubscriptionState) -> Bool {
+    private func counts(
+        _ named: Assertion<Fact.Period>,
+        at index: Int,
+        before next: Period?,
+        in state: SubscriptionState
+    ) -> Bool {
         let period = periods[index]
-        guard !hasFailed(index, by: named.by.milliseconds, in: state) else { return false }
+        let isFollowed = next.map { !$0.fact.isProvisional && $0.start == named.value.period.endMilliseconds } ?? false
+        guard isFollowed || !hasFailed(index, by: named.by.milliseconds, in: state) else { return false }
         guard period.fact.isProvisional else {
             return period.isOfProduct(of: named) && named.by.takesBack(period.by)
         }
         // Some stores state a period before it is paid for.
         guard !period.lineages.contains(where: \.store.rules.statesUnpaidPeriods) else { return false }
-        // A new period begins when the one before is over, unless it is the rest of it under another name.
-        return !periods[..<index].suffix(Self.maximumBeside).contains {
-            !$0.fact.isProvisional && $0.isOfProduct(of: named)
-                && $0.end > period.start.addingClamped(ServicePeriod.startTolerance)
+        // A new period begins when the one before is over, unless it is the rest of it under another name. Another product in between
+        // took the place of that one.
+        let former = periods[..<index].suffix(Self.maximumBeside).filter { !$0.fact.isProvisional && !$0.fact.isBeside }
+        let run = former.reversed().prefix { $0.isOfProduct(of: named) || $0.start >= period.start }
+        return !run.contains {
+            $0.isOfProduct(of: named) && $0.end > period.start.addingClamped(ServicePeriod.startTolerance)
                 && !($0.transaction.map(period.continues) ?? false)
         }
     }
@@ -49,6 +61,17 @@ extension PeriodTimeline {
             let cut = Cut(at: max(end.at, period.start), reason: .billing, by: end.by)
             if period.cut.map({ cut.precedes($0) }) ?? true { periods[index].cut = cut }
         }
+    }
+
+    /// When access to a period had stopped for want of payment by a moment, if it had not come back.
+    private func unpaidSince(_ index: Int, by moment: Int64, in state: SubscriptionState) -> Int64? {
+        let start = periods[index].start
+        let steps = state.interruptions.filter {
+            $0.value.start.millisecondsSince1970 == start && $0.by.milliseconds <= moment
+        }
+        let back = steps.lazy.filter { $0.value.reason == nil }.map(\.by.milliseconds).max() ?? .min
+        return steps.lazy.filter { $0.value.reason == .billing && $0.by.milliseconds > back }
+            .map(\.value.at.millisecondsSince1970).min()
     }
 
     /// True if the charge for the renewal of a period, or for the period itself, had failed by a moment.

@@ -1,0 +1,163 @@
+import Foundation
+import Normalizer
+import Testing
+import VectorGenerator
+
+@testable import GooglePubSub
+
+@Suite("Credits of one change after another on Google Play")
+struct ChangeChainCreditTests {
+    typealias Vectors = GoogleVectors
+    typealias Known = ReplacementCreditTests
+
+    /// A purchase that takes the place of the one before. Times are in days of the first one's period.
+    struct Purchase {
+        var product: String
+        var mode: String?
+        var begins: Double
+        var ends = 30.0
+        /// In cents.
+        var charge: Int64
+
+        static let basic = Purchase(product: "basic", begins: 0, charge: 1000)
+    }
+
+    /// The last purchase, and what Google Play answers about the others and about its order.
+    private struct Last {
+        var purchase = Vectors.purchase("ACTIVE")
+        var token = ""
+        var answers: [GoogleResolution.Lookup] = []
+
+        func notified(
+            _ number: Int,
+            at day: Double,
+            order: GoogleResolution.Lookup? = nil,
+            _ change: (inout Vectors.Purchase) -> Void
+        ) throws -> Normalization {
+            let answers = [order].compactMap(\.self) + answers
+            return try Play.map(number, purchase.with(change), token: token, at: time(day), others: answers)
+        }
+    }
+
+    private static func time(_ days: Double) -> Int64 { Known.start + Int64(days * Double(Known.day)) }
+
+    private static func order(_ id: String, of purchase: Purchase, stated: Bool = false) -> GoogleResolution.Lookup {
+        let total =
+            #"{"currencyCode":"EUR","units":"\#(purchase.charge / 100)","nanos":\#(purchase.charge % 100 * 10_000_000)}"#
+        let times =
+            stated
+            ? #","subscriptionDetails":{"servicePeriodStartTime":\#(Vectors.JSON.time(time(purchase.begins))),"#
+                + #""servicePeriodEndTime":\#(Vectors.JSON.time(time(purchase.ends)))}"# : ""
+        return Play.found(
+            .order,
+            for: id,
+            """
+            {"orderId":"\(id)","state":"PROCESSED","createTime":\(Vectors.JSON.time(time(purchase.begins))),\
+            "lineItems":[{"productId":"\(purchase.product)","total":\(total)\(times)}]}
+            """
+        )
+    }
+
+    /// The notification of each purchase, and that of the end of each that was replaced.
+    private static func notified(
+        _ chain: [Purchase]
+    ) throws -> (bought: [Normalization], replaced: [Normalization], last: Last) {
+        var (bought, replaced): ([Normalization], [Normalization]) = ([], [])
+        var others: [GoogleResolution.Lookup] = []
+        var last = Last()
+        for (index, purchase) in chain.enumerated() {
+            var item = Known.item(purchase.product, order: index, until: time(purchase.ends))
+            if let mode = purchase.mode {
+                item.extra["itemReplacement"] =
+                    #"{"productId":"\#(chain[index - 1].product)","basePlanId":"monthly","replacementMode":"\#(mode)"}"#
+            }
+            let id = try #require(item.order)
+            last.purchase = Vectors.purchase("ACTIVE").with {
+                $0.start = time(purchase.begins)
+                $0.items = [item]
+            }
+            last.purchase.linked = others.first?.key
+            last.token = "token-\(index)"
+            last.answers = [order(id, of: purchase)] + others
+            bought.append(try last.notified(4, at: purchase.begins) { _ in })
+            guard index + 1 < chain.count else { break }
+            let end = chain[index + 1].begins
+            let ended = Known.replaced(last.purchase, at: time(end))
+            replaced.append(try last.notified(13, at: end + 0.0001) { $0 = ended })
+            others.insert(Play.found(.subscription, for: last.token, ended.json), at: 0)
+        }
+        return (bought, replaced, last)
+    }
+
+    /// The balance, in days of the first period, whatever arrived first.
+    private static func balance(_ results: [Normalization], at day: Double) -> Int64? {
+        let balances = Set(
+            [results, results.reversed(), results + results].map { results in
+                var ledger = AccountLedger()
+                for result in results {
+                    for event in result.events { _ = ledger.apply(event) }
+                    for statement in result.statements { ledger.apply(statement) }
+                }
+                return CreditStatement(of: ledger.states, under: Known.policy, uses: [], at: Play.date(time(day)))
+                    .balance
+            }
+        )
+        return balances.count == 1 ? balances.first : nil
+    }
+
+    private static let prorated = Purchase(product: "pro", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 500)
+
+    /// The replaced purchase may end with the change, days after access ended, or with what was paid for.
+    @Test(
+        "what lapsed with account hold stays so when the customer buys again",
+        arguments: ["pro", "basic"],
+        [30, 35] as [Double]
+    )
+    func boughtAgainOnHold(product: String, end: Double) throws {
+        let (first, _, basic) = try Self.notified([.basic])
+        let hold = try basic.notified(5, at: 30.0001) { $0.state = "ON_HOLD" }
+        let again = Purchase(
+            product: product,
+            mode: "CHARGE_FULL_PRICE",
+            begins: 35,
+            ends: 65,
+            charge: product == "pro" ? 2000 : 1000
+        )
+        let bought = try Self.notified([.basic, again]).bought[1]
+        let ended = Known.replaced(basic.purchase, at: Self.time(end))
+        let replaced = try basic.notified(13, at: 35.0001) { $0 = ended }
+        let full: Int64 = product == "pro" ? 500 : 200
+        for before in [first, []] {
+            let results = before + [hold, bought, replaced]
+            #expect(Self.balance(results, at: 20) == 200, "after \(before.count)")
+            #expect(Self.balance(results, at: 33) == 0, "after \(before.count)")
+            #expect(Self.balance(results, at: 36) == full, "after \(before.count)")
+        }
+        #expect(Self.balance(first + [hold, bought], at: 36) == full)
+    }
+
+    @Test(
+        "a change whose notification is lost is known by its first renewal, also if that was paid for in grace",
+        arguments: [
+            (Self.prorated, 325, 700),
+            (Purchase(product: "pro", mode: "CHARGE_FULL_PRICE", begins: 15, ends: 50, charge: 2000), 700, 700),
+        ] as [(Purchase, Int64, Int64)]
+    )
+    func lostBeforeGrace(change: Purchase, before: Int64, after: Int64) throws {
+        let (bought, replaced, last) = try Self.notified([.basic, change])
+        let failed = try last.notified(6, at: change.ends + 0.0001) {
+            $0.state = "IN_GRACE_PERIOD"
+            $0.items[0].expiry = Self.time(change.ends + 3)
+        }
+        let renewal = Purchase(product: "pro", begins: change.ends, ends: change.ends + 30, charge: 2000)
+        let name = try #require(last.purchase.items[0].order) + "..0"
+        let paid = try last.notified(2, at: change.ends + 2, order: Self.order(name, of: renewal, stated: true)) {
+            $0.items[0].order = name
+            $0.items[0].expiry = Self.time(renewal.ends)
+        }
+        for results in [bought + replaced, Array(bought.prefix(1)), bought.prefix(1) + replaced] {
+            #expect(Self.balance(results + [failed, paid], at: change.ends - 1) == before, "of \(results.count)")
+            #expect(Self.balance(results + [failed, paid], at: change.ends + 5) == after, "of \(results.count)")
+        }
+    }
+}
