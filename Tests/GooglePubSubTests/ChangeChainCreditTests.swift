@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -105,7 +106,89 @@ struct ChangeChainCreditTests {
         return balances.count == 1 ? balances.first : nil
     }
 
+    /// The charge, and no time, says how much of the new product was paid for: 5.00 of 40.00 are 150 of 1200.
+    @Test(
+        "a prorated charge after a change that was not charged gives the part that was paid for",
+        arguments: [
+            // Ten minutes later, two days before the end: 1.32 of 40.00.
+            (
+                [
+                    Purchase(product: "pro", mode: "WITHOUT_PRORATION", begins: 28, charge: 0),
+                    Purchase(product: "max", mode: "CHARGE_PRORATED_PRICE", begins: 28 + 10.0 / 1440, charge: 132),
+                ], 200 + 39
+            ),
+            // 5.00 of basic are seven and a half days of pro.
+            (
+                [
+                    Purchase(product: "pro", mode: "WITH_TIME_PRORATION", begins: 15, ends: 22.5, charge: 0),
+                    Purchase(
+                        product: "max",
+                        mode: "CHARGE_PRORATED_PRICE",
+                        begins: 18.75,
+                        ends: 22.5,
+                        charge: 250
+                    ),
+                ], 200 + 75
+            ),
+            (
+                [
+                    Purchase(product: "pro", mode: "WITHOUT_PRORATION", begins: 15, charge: 0),
+                    Purchase(product: "max", mode: "CHARGE_PRORATED_PRICE", begins: 22.5, charge: 500),
+                ], 200 + 150
+            ),
+            (
+                [
+                    Purchase(product: "pro", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 500),
+                    Purchase(product: "basic", mode: "WITHOUT_PRORATION", begins: 16, charge: 0),
+                    Purchase(product: "pro", mode: "CHARGE_PRORATED_PRICE", begins: 17, charge: 433),
+                ], 200 + 125 + 108
+            ),
+            (
+                [
+                    Purchase(product: "pro", mode: "WITHOUT_PRORATION", begins: 10, charge: 0),
+                    Purchase(product: "basic", mode: "WITHOUT_PRORATION", begins: 11, charge: 0),
+                    Purchase(product: "pro", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 500),
+                    Purchase(product: "max", mode: "CHARGE_PRORATED_PRICE", begins: 22.5, charge: 500),
+                ], 200 + 125 + 150
+            ),
+        ] as [([Purchase], Int64)]
+    )
+    func proratedAfterUncharged(changes: [Purchase], balance: Int64) throws {
+        let (bought, replaced, _) = try Self.notified([.basic] + changes)
+        let day = (changes.last?.begins ?? 0) + 0.1
+        #expect(Self.balance(bought + replaced, at: day) == balance)
+        // Each is known by its end where its own notification is lost.
+        for lost in bought.indices.dropLast() {
+            var left = bought
+            left.remove(at: lost)
+            #expect(Self.balance(left + replaced, at: day) == balance, "without \(lost)")
+        }
+        #expect(Self.balance(bought.suffix(1) + replaced, at: day) == balance, "by their ends alone")
+    }
+
     private static let prorated = Purchase(product: "pro", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 500)
+
+    /// Google Play puts the end off for a developer's deferral, and for a day while it tries a declined charge again.
+    @Test("an end that is put off changes nothing of what a prorated charge paid for", arguments: [3.0, 1.0])
+    func endPutOff(days: Double) throws {
+        let (bought, replaced, last) = try Self.notified([.basic, Self.prorated])
+        let putOff = try last.notified(9, at: 17) { $0.items[0].expiry = Self.time(30 + days) }
+        for results in [bought + replaced + [putOff], bought + [putOff], bought + replaced] {
+            #expect(Self.balance(results, at: 16) == 325, "of \(results.count)")
+            #expect(Self.balance(results, at: 29.5) == 325, "of \(results.count)")
+        }
+        // The time that was given counts as time of the cycle: one day of it more is charged at 0.66 of 40.00.
+        let max = Purchase(
+            product: "max",
+            mode: "CHARGE_PRORATED_PRICE",
+            begins: 29 + days,
+            ends: 30 + days,
+            charge: 66
+        )
+        let (later, ended, _) = try Self.notified([.basic, Self.prorated, max])
+        let balance = try #require(Self.balance(later + ended + [putOff], at: max.begins + 0.1))
+        #expect((325 + 15...325 + 22).contains(balance))
+    }
 
     /// The replaced purchase may end with the change, days after access ended, or with what was paid for.
     @Test(
@@ -158,6 +241,46 @@ struct ChangeChainCreditTests {
         for results in [bought + replaced, Array(bought.prefix(1)), bought.prefix(1) + replaced] {
             #expect(Self.balance(results + [failed, paid], at: change.ends - 1) == before, "of \(results.count)")
             #expect(Self.balance(results + [failed, paid], at: change.ends + 5) == after, "of \(results.count)")
+        }
+    }
+
+    /// Google Play's charge for a change at each moment, and what a customer has paid for with it, reckoned by themselves.
+    @Test(
+        "a customer has the credits that were paid for, whatever changes follow each other",
+        arguments: 0..<60 as Range<UInt64>
+    )
+    func paidFor(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let prices = ["basic": 1000.0, "pro": 2000, "max": 4000]
+        let allowances = ["basic": 200.0, "pro": 500, "max": 1200]
+        var chain = [Purchase.basic]
+        var paid = 200.0
+        while let last = chain.last, last.ends - last.begins > 2, chain.count < 6 {
+            let begins = Double.random(in: last.begins + 0.2...last.ends - 1, using: &random)
+            let product = try #require(prices.keys.sorted().filter { $0 != last.product }.randomElement(using: &random))
+            guard let price = prices[product], let old = prices[last.product] else { break }
+            var change = Purchase(product: product, begins: begins, ends: last.ends, charge: 0)
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: change.mode = "WITHOUT_PRORATION"
+            case 1:
+                change.mode = "WITH_TIME_PRORATION"
+                change.ends = begins + (last.ends - begins) * old / price
+            default:
+                guard price > old else { continue }
+                change.mode = "CHARGE_PRORATED_PRICE"
+                change.charge = Int64((price - old) * (last.ends - begins) / 30)
+                paid += (allowances[product] ?? 0) * Double(change.charge) / price
+            }
+            chain.append(change)
+        }
+        let (bought, replaced, _) = try Self.notified(chain)
+        let day = (chain.last?.begins ?? 0) + 0.01
+        let known = try #require(Self.balance(bought + replaced, at: day))
+        #expect(abs(Double(known) - paid) <= Double(chain.count), "\(chain)")
+        for lost in bought.indices.dropLast() where chain[lost + 1].mode != "WITH_TIME_PRORATION" {
+            var left = bought
+            left.remove(at: lost)
+            #expect(Self.balance(left + replaced, at: day) == known, "\(chain) without \(lost)")
         }
     }
 }

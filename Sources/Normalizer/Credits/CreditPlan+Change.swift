@@ -42,7 +42,9 @@ extension CreditPlan {
             var shareOfOld = line == nil ? ExactFraction.whole : unused
             let isNet = new.isNet && !new.isLine
             if isNet, let charge = new.charge, charge.amount.coefficient > 0, let paid = left.inCurrency(of: charge) {
-                setOff(paid, unused: part, beforeNet: charge)
+                // The part of a product that was charged at nothing is worth to the store what the list says.
+                let price = old.keepsCredits ? new.listed : nil
+                setOff(paid, unused: part, beforeNet: charge, of: price?.currency == charge.currency ? price : nil)
             } else if let charged = isNet ? listed : new.charge ?? listed {
                 // A net charge of nothing does not show the worth of the product.
                 var (price, isListed) = (charged, isNet || new.charge == nil)
@@ -72,9 +74,12 @@ extension CreditPlan {
             worth = old.worth.flatMap { Amount($0)?.times(unused).money }
         }
 
-        private mutating func setOff(_ paid: Money, unused: ExactFraction, beforeNet charge: Money) {
+        /// - Parameter price: the price that the charge is the rest of; nil if it is the charge and what was left of the old payment.
+        private mutating func setOff(_ paid: Money, unused: ExactFraction, beforeNet charge: Money, of price: Money?) {
             guard let new = Amount(charge), let left = Amount(paid)?.times(unused) else { return }
-            let whole = Amount(units: new.units.addingClamped(left.units), currency: new.currency)
+            let sum = new.units.addingClamped(left.units)
+            let price = price.flatMap { Amount($0) }.map { max($0.units, new.units) }
+            let whole = Amount(units: price ?? sum, currency: new.currency)
             worth = whole.money
             share = ExactFraction(clamping: new.units, whole.units) ?? .whole
             setOff = paid.amount.coefficient > 0 ? unused : .none

@@ -8,11 +8,13 @@ extension CreditPlan {
         var phase: PeriodPhase
         var ownership: Fact.Ownership
         var lineage: SubscriptionID
-        /// When it begins, and when the whole period does.
+        /// When it begins, and when the whole period does; after a change within a cycle, the cycle.
         var start: Int64
         var periodStart: Int64
         /// The paid end.
         var end: Int64
+        /// Until when its charge is for, as the rest of a cycle, if the end may have been put off since; else nil.
+        var chargedEnd: Int64?
         /// False if only what ended its period is known, which may have been paid for longer.
         var isEndStated = true
         /// The first moment without access.
@@ -249,7 +251,7 @@ extension CreditPlan {
 extension CreditPlan.Tenure {
     /// Which part of a whole period it is.
     var extent: ExactFraction {
-        isRest ? CreditPlan.rest(of: (periodStart, end), from: start).multiplied(by: part) : part
+        isRest ? CreditPlan.rest(of: (periodStart, chargedEnd ?? end), from: start).multiplied(by: part) : part
     }
 
     /// When its instalments are due, if it gives any. Those of a part of a period are the last ones of the whole.

@@ -242,11 +242,11 @@ struct TenureReading {
         }
     }
 
-    /// If only what ended it is known of the new product, its paid end is not: a prorated charge leaves the cycle as it is.
+    /// If only what ended it is known of the new product, its paid end is not: some changes leave the cycle as it is.
     private mutating func findPaidEnd(after place: Int, of next: Int) {
         let place = tenures[place].root ?? place
-        guard place < next, tenures[next].isPaid, tenures[next].proration == .proratedCharge,
-            !tenures[next].isEndStated, tenures[place].end > tenures[next].start.addingClamped(Self.slack)
+        guard place < next, tenures[next].isPaid, tenures[next].leavesPaidEnd, !tenures[next].isEndStated,
+            tenures[place].end > tenures[next].start.addingClamped(Self.slack)
         else { return }
         tenures[next].end = tenures[place].end
     }
@@ -254,7 +254,7 @@ struct TenureReading {
     /// The same of the old product.
     private mutating func findPaidEnd(of place: Int, before next: Int) {
         let place = tenures[place].root ?? place
-        guard place < next, tenures[next].isPaid, tenures[next].proration == .proratedCharge,
+        guard place < next, tenures[next].isPaid, tenures[next].leavesPaidEnd,
             tenures[place].end <= tenures[next].start.addingClamped(Self.slack)
         else { return }
         tenures[place].end = tenures[next].end
@@ -266,14 +266,15 @@ struct TenureReading {
         tenures[place].after = next
         // If it replaced several tenures, the one that began last is set off.
         if tenures[next].before.map({ $0 < place }) ?? true { tenures[next].before = place }
-        // Charged for the rest of the period alone, which then ends as planned, to within a minute.
-        let end = tenures[place].end
-        if tenures[next].proration == .proratedCharge,
-            (end.addingClamped(-Self.slack)...end.addingClamped(Self.slack)).contains(tenures[next].end)
-        {
+        // The cycle stays as long as it was. It is charged for up to the end that the change found, which may be put off later.
+        let (end, length) = (tenures[place].end, tenures[place].cycleLength)
+        if tenures[next].proration == .proratedCharge {
             tenures[next].isRest = true
             tenures[next].isNet = true
-            tenures[next].periodStart = tenures[place].periodStart
+            tenures[next].chargedEnd = end
+            tenures[next].periodStart = end.addingClamped(-length)
+        } else if tenures[next].isChargedAtNothing, !tenures[next].isRest {
+            tenures[next].periodStart = tenures[next].end.addingClamped(-length)
         }
     }
 
@@ -455,6 +456,17 @@ extension CreditPlan.Tenure {
         family != other.family
             || (product != other.product && product.hasBasePlan && other.product.hasBasePlan)
     }
+
+    /// True if the change that it began with left the end that was paid for as it was.
+    fileprivate var leavesPaidEnd: Bool {
+        switch proration {
+        case .proratedCharge?, LifecycleEvent.ProductChange.Proration.none?: true
+        case .timeCredit?, .fullCharge?, .deferred?, .refund?, nil: false
+        }
+    }
+
+    /// How long the cycle is that its price is for.
+    fileprivate var cycleLength: Int64 { max(0, (chargedEnd ?? end).addingClamped(-periodStart)) }
 
     /// True if another is a later time of the same product.
     fileprivate func isContinued(by other: Self) -> Bool {
