@@ -20,6 +20,16 @@ struct QuestionRow {
         init() {}
 
         init(of record: JournalRecord) throws { self = try CanonicalJSON.value(from: record.detail) }
+
+        /// A question that the state dates later than the right time was asked too early, which is no attempt.
+        mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
+            if let question, question != requested, question.dueAt.milliseconds > time {
+                (attempts, turnSetAt) = (0, nil)
+                return question.dueAt.milliseconds
+            }
+            turnSetAt = time
+            return time &+ max(turn &- wrong, 0)
+        }
     }
 
     let lineage: SubscriptionID

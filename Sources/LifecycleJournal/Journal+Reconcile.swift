@@ -126,10 +126,22 @@ extension Journal {
     fileprivate func question(about lineage: SubscriptionID, at time: Date) async throws(JournalError)
         -> LineageQuestion
     {
+        do { return try await question(about: lineage, amongAllOfAccount: true, at: time) } catch {
+            // Another purchase of the account that cannot be read holds up no question about this one.
+            guard error.code == .corrupt else { throw error }
+            return try await question(about: lineage, amongAllOfAccount: false, at: time)
+        }
+    }
+
+    private func question(
+        about lineage: SubscriptionID,
+        amongAllOfAccount isOneOfAll: Bool,
+        at time: Date
+    ) async throws(JournalError) -> LineageQuestion {
         try await read { transaction in
             var ledger = AccountLedger(try await StateRows(linkedTo: [lineage], transaction).states)
             guard let state = ledger[lineage] else { return LineageQuestion(lineage, askedAt: time) }
-            ledger.merge(try await Self.rows(of: ledger.accounts, transaction).ledger)
+            if isOneOfAll { ledger.merge(try await Self.rows(of: ledger.accounts, transaction).ledger) }
             let handles = try await handles(of: state.lineages, transaction)
             return ledger.question(about: state, at: time, handles: handles)
         }

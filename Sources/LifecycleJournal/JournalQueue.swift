@@ -26,6 +26,18 @@ protocol TurnDetail: Codable, Sendable {
     var turnSetAt: Int64? { get set }
 
     init(of record: JournalRecord) throws
+
+    /// Begins the delay of a turn anew, which was set at a time that had not come.
+    ///
+    /// - Returns: the turn, in milliseconds since 1970.
+    mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64
+}
+
+extension TurnDetail {
+    mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
+        turnSetAt = time
+        return time &+ max(turn &- wrong, 0)
+    }
 }
 
 /// The journal's notes about a row in a queue.
@@ -315,8 +327,7 @@ extension Journal {
             let first = detail.attempts == 0 && isOwnTurn(record) ? record.order : nil
             guard let set = detail.turnSetAt ?? first, set > latest else { return nil }
             var record = record
-            record.order = time &+ max(record.order &- set, 0)
-            detail.turnSetAt = time
+            record.order = detail.correctTurn(record.order, setAt: set, at: time)
             record.detail = try CanonicalJSON.bytes(detail)
             return record
         }

@@ -123,6 +123,25 @@ struct ClockTests {
         #expect(apple.asked.dropFirst(asked).map(\.names) == [[ReconcileTests.lineage]])
     }
 
+    @Test("uses up no question that is not due yet at the right time")
+    func earlyQuestion() async throws {
+        let journal = journal()
+        let day = ReconcileTests.day
+        try await journal.apply(ReconcileTests.statement(at: 0, from: 0, until: 10 * day, transaction: "1"))
+        let apple = Answerer(.apple)
+        #expect(try await journal.reconcile(with: [apple]).asked == 1)
+        time.set(Self.right)
+        while time.now < Self.right + 10 * day {
+            #expect(try await journal.reconcile(with: [apple]).asked == 0)
+            time.advance(3600)
+        }
+        time.advance(2 * 3600)
+        for _ in 0..<8 {
+            #expect(try await journal.reconcile(with: [apple]).asked == 1)
+            time.advance(10 * day)
+        }
+    }
+
     /// Counts its reading transactions.
     private final class Counting: JournalStorage {
         let storage = MemoryJournal()

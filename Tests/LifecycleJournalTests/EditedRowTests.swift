@@ -170,4 +170,33 @@ struct EditedRowTests {
         #expect(try await journal.reconcile(with: [stripe]).settled == 1)
         #expect(stripe.asked.flatMap(\.names) == [free, held])
     }
+
+    @Test("holds up no question about another purchase of its customer")
+    func questionsOfOneCustomer() async throws {
+        let storage = MemoryJournal()
+        let time = ManualTime(ReconcileTests.start)
+        let journal = Journal(storage, clock: TestClock(jumping: true), now: { time.now })
+        let unreadable = SubscriptionID(store: .playStore, environment: .production, id: "unreadable")
+        for lineage in [ReconcileTests.lineage, unreadable] {
+            let result = ReconcileTests.statement(
+                of: lineage,
+                at: 0,
+                from: 0,
+                until: 10 * ReconcileTests.day,
+                transaction: "1"
+            )
+            try await journal.apply(result.claimed(by: Account("ada", .appUserID), at: time.now))
+        }
+        try await storage.write { transaction in
+            let records = try await transaction.records(JournalSelection(limit: 9), in: .state)
+            for var record in records where String(decoding: record.body, as: UTF8.self).contains("unreadable") {
+                record.body = Array("{".utf8)
+                #expect(try await transaction.update(record, in: .state))
+            }
+        }
+        time.advance(11 * ReconcileTests.day)
+        let apple = Answerer(.apple)
+        _ = try? await journal.reconcile(with: [apple])
+        #expect(apple.asked.flatMap(\.names) == [ReconcileTests.lineage])
+    }
 }
