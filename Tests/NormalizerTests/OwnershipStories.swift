@@ -461,6 +461,40 @@ struct OwnershipStories {
         }
     }
 
+    @Test("a transfer between linked names takes the purchase from all names of the former owner")
+    func linkedFormerOwner() {
+        func linked(_ one: String, _ other: String, at days: Double) -> NormalizedEvent {
+            Self.linked([.init(one, .appUserID), .init(other, .appUserID)], at: days)
+        }
+        var repeated = Self.owned("O1", .appStore, by: Account("u1", .appAccountToken), at: 14)
+        (repeated.provider, repeated.event) = (.apple, .autoRenewEnabled)
+        let story = [
+            Self.month(0, of: "u1", at: 0), linked("u1", "x1", at: 7), repeated, linked("u2", "x2", at: 21),
+            Self.moved(["x1"], ["u2"], at: 27), Self.month(1, of: "x2", at: 30),
+        ]
+        for count in [story.count - 1, story.count] {
+            for events in Array(story.prefix(count)).orders(seed: 17) {
+                let ledger = Self.ledger(events)
+                let accounts = ledger.states.flatMap { ledger.ownership(of: $0).accounts.map(\.id) }
+                #expect(accounts == ["u2", "x2"])
+            }
+        }
+    }
+
+    @Test("a word on a linked name of the new account settles a transfer")
+    func linkedNewOwner() throws {
+        let story = [
+            Self.month(0, of: "u2", at: 0), Self.owned("O2", .appStore, by: Account("u2", .appUserID)),
+            Self.linked([.init("u1", .appUserID), .init("x1", .appUserID)], at: 14), Self.moved(["u2"], ["u1"], at: 21),
+            Self.owned("O2", .appStore, by: Account("x1", .appUserID), at: 28),
+        ]
+        for events in story.orders(seed: 18) {
+            let ledger = Self.ledger(events)
+            let moved = try #require(ledger.states.first { $0.subscription.id == "O2" })
+            #expect(ledger.ownership(of: moved).accounts.map(\.id) == ["u1", "x1"])
+        }
+    }
+
     @Test(
         "a buyer whom a store first names after a transfer loses the purchase with it, since a store repeats that name"
     )

@@ -9,6 +9,8 @@ struct Ownerships {
     private var positions: [Account.Identifier: Set<Int>] = [:]
     /// When transfers named an account as the new one, in order.
     private var arrivals = Arrivals()
+    /// By the positions of the states, what later statements say of each move.
+    private var words: [Int: [Int: LaterWords]] = [:]
     /// When the first of the transfers was that were left out.
     private(set) var nextTransfer: Date?
 
@@ -34,11 +36,12 @@ struct Ownerships {
             moves += named
         }
         moves.sort { $0.transfer.precedes($1.transfer) }
+        moves.addLinkedNames()
         let played = moves.partitioningIndex { $0.transfer.moment > time }
         if played < moves.count { nextTransfer = Date(millisecondsSince1970: moves[played].transfer.moment) }
-        for move in moves[..<played] {
+        for (index, move) in moves[..<played].enumerated() {
             guard let position = move.position else {
-                apply(move)
+                apply(move, at: index, among: moves)
                 continue
             }
             // An account that has it under one of its names keeps the others.
@@ -56,7 +59,7 @@ struct Ownerships {
     /// The owners of the state at a position.
     func ownership(at position: Int) -> Ownership { bindings[position].ownership(of: states[position]) }
 
-    private mutating func apply(_ move: Move) {
+    private mutating func apply(_ move: Move, at index: Int, among moves: [Move]) {
         let transfer = move.transfer
         let candidates = Set(transfer.transfer.from.map(\.name)).reduce(into: Set<Int>()) {
             $0.formUnion(positions[$1] ?? [])
@@ -76,7 +79,9 @@ struct Ownerships {
         .mapValues(\.count)
         var moved: [Int] = []
         for position in owned {
-            switch word(on: move, at: position) {
+            let words = words[position] ?? laterWords(at: position, on: moves)
+            self.words[position] = words
+            switch words[index]?.word {
             case .new?: moved.append(position)
             case .former?: break
             case nil where counts[states[position].subscription.store] ?? 0 < 2: moved.append(position)
@@ -88,8 +93,7 @@ struct Ownerships {
 
     private mutating func apply(_ move: Move, at moved: [Int]) {
         for position in moved {
-            bindings[position].apply(move.transfer)
-            bindings[position].add(move.linkedNames)
+            bindings[position].apply(move)
         }
         note(move.transfer.recipients + move.linkedNames, at: moved)
     }
@@ -102,39 +106,62 @@ struct Ownerships {
 
     private enum Word { case former, new }
 
-    /// The account that was named for the lineage since a transfer. The provider whose accounts moved knows best. Another one counts if
-    /// that one names none, and if its name is shown to be new: a store repeats the buyer of before in all that it states later.
+    /// When either account was named last after a transfer, in milliseconds.
+    private struct LaterWords {
+        var former: Int64?
+        var formerElsewhere: Int64?
+        var new: Int64?
+
+        /// The provider whose accounts moved knows best. Another one counts if that one names none, and if its name is shown to be new:
+        /// a store repeats the buyer of before in all that it states later.
+        var word: Word? {
+            if let former { return new.map { $0 >= former } == true ? .new : .former }
+            if new != nil { return .new }
+            return formerElsewhere == nil ? nil : .former
+        }
+    }
+
+    /// The accounts that were named for a lineage after each of the moves, by their places.
     ///
     /// An account to which the purchase may have come either way, with the transfer and without it, decides nothing.
-    private func word(on move: Move, at position: Int) -> Word? {
+    private func laterWords(at position: Int, on moves: [Move]) -> [Int: LaterWords] {
         let state = states[position]
-        let moment = move.transfer.moment
-        let words = state.claims.compactMap { identifier, claim -> (Account.Identifier, AccountClaim, stated: Int64)? in
-            guard let stated = claim.latestStated, stated > moment, !state.isOfPast(claim, at: moment) else {
-                return nil
+        var words: [Int: LaterWords] = [:]
+        for (identifier, claim) in state.claims {
+            guard let stated = claim.latestStated else { continue }
+            // Back in time, the accounts from which the purchase can have come to that account.
+            var origins = bindings[position].names(with: identifier)
+            var (joining, moment): (Set<Account.Identifier>, Int64) = ([], .max)
+            for index in (0..<moves.partitioningIndex { $0.transfer.moment > stated }).reversed() {
+                let move = moves[index]
+                guard move.concerns(state, at: position) else { continue }
+                if move.transfer.moment < moment {
+                    origins.formUnion(joining)
+                    (joining, moment) = ([], move.transfer.moment)
+                }
+                let isNew = !origins.isDisjoint(with: move.newNames)
+                if move.isByName {
+                    // It does not say from whom the purchase came.
+                    if isNew, !move.followsTransfer { break }
+                    continue
+                }
+                if isNew { joining.formUnion(move.formerNames) }
+                guard isNew == origins.isDisjoint(with: move.formerNames), moment < stated,
+                    !state.isOfPast(claim, at: moment)
+                else { continue }
+                let transfer = move.transfer.transfer
+                let isOfSource = (transfer.from + transfer.to).contains { $0.source == identifier.source }
+                var later = words[index] ?? LaterWords()
+                switch (isNew, isOfSource) {
+                case (true, _): later.new = max(later.new ?? stated, stated)
+                case (false, true): later.former = max(later.former ?? stated, stated)
+                case (false, false) where state.isNew(claim, since: moment): later.formerElsewhere = stated
+                case (false, false): break
+                }
+                words[index] = later
             }
-            return (identifier, claim, stated)
         }
-        guard !words.isEmpty else { return nil }
-        let accounts = move.transfer.transfer.from + move.transfer.recipients
-        let sources = Set(accounts.map(\.source))
-        let former = arrivals.ways(from: move.formerNames, after: moment, of: state, at: position)
-        let new = arrivals.ways(from: move.newNames, after: moment, of: state, at: position)
-        var latest: (former: Int64?, new: Int64?, formerElsewhere: Int64?)
-        for (identifier, claim, stated) in words {
-            let names = bindings[position].names(with: identifier)
-            let isNew = names.contains { new[$0].map { $0 <= stated } == true }
-            guard isNew != names.contains(where: { former[$0].map { $0 <= stated } == true }) else { continue }
-            switch (isNew, sources.contains(identifier.source)) {
-            case (true, _): latest.new = max(latest.new ?? stated, stated)
-            case (false, true): latest.former = max(latest.former ?? stated, stated)
-            case (false, false) where state.isNew(claim, since: moment): latest.formerElsewhere = stated
-            case (false, false): break
-            }
-        }
-        if let former = latest.former { return latest.new.map { $0 >= former } == true ? .new : .former }
-        if latest.new != nil { return .new }
-        return latest.formerElsewhere == nil ? nil : .former
+        return words
     }
 }
 
@@ -145,23 +172,32 @@ private struct Move {
     let position: Int?
     /// True if later names show it, and nothing else.
     let isByName: Bool
+    /// True if its moment is that of a transfer.
+    let followsTransfer: Bool
     /// Other names of the new accounts, which were linked to them before.
-    var linkedNames: [Account.Identifier] = []
-    /// The former accounts, also by the names that were linked to them before.
-    var formerNames: [Account.Identifier]
+    private(set) var linkedNames: [Account.Identifier] = []
+    /// The names of the former accounts, and of the new ones, with those that were linked to them before.
+    private(set) var formerNames: Set<Account.Identifier>
+    private(set) var newNames: Set<Account.Identifier>
 
-    init(_ transfer: AccountTransfer, at position: Int? = nil, isByName: Bool = false) {
+    init(_ transfer: AccountTransfer, at position: Int? = nil, isByName: Bool = false, followsTransfer: Bool = false) {
         self.transfer = transfer
         self.position = position
         self.isByName = isByName
-        formerNames = transfer.transfer.from
+        self.followsTransfer = followsTransfer
+        formerNames = Set(transfer.transfer.from.map(\.name))
+        newNames = Set(transfer.recipients.map(\.name))
     }
-
-    var newNames: [Account.Identifier] { transfer.recipients + linkedNames }
 
     /// True if it can move the state at a position.
     func concerns(_ state: SubscriptionState, at position: Int) -> Bool {
         self.position.map { $0 == position } ?? state.concerns(transfer)
+    }
+
+    mutating func add(_ former: Set<Account.Identifier>, _ new: Set<Account.Identifier>) {
+        formerNames.formUnion(former.map(\.name))
+        newNames.formUnion(new.map(\.name))
+        linkedNames = new.subtracting(transfer.recipients).inOrder
     }
 }
 
@@ -173,39 +209,27 @@ extension [Move] {
             accounts.reduce(into: Set(accounts)) { $0.formUnion(linked[$1.name] ?? []) }
         }
         for index in indices {
-            let recipients = self[index].transfer.recipients
-            let all = allNames(of: recipients)
-            if self[index].transfer.linksNames {
-                for name in all { linked[name.name] = all }
-            } else {
-                self[index].linkedNames = all.subtracting(recipients).inOrder
-                self[index].formerNames = allNames(of: self[index].formerNames).inOrder
+            let transfer = self[index].transfer
+            let recipients = allNames(of: transfer.recipients)
+            if transfer.linksNames {
+                for name in recipients { linked[name.name] = recipients }
+            } else if !linked.isEmpty {
+                self[index].add(allNames(of: transfer.transfer.from), recipients)
             }
         }
     }
 }
 
-/// The ways of purchases between accounts.
+/// When moves named accounts as the new ones.
 private struct Arrivals {
-    /// By the names of the new accounts, in order.
+    /// By the names of the accounts, in order.
     private var moves: [Account.Identifier: [Move]] = [:]
-    /// By the names of the former accounts and those of the new ones, in order.
-    private var departures: [Account.Identifier: [Account.Identifier: [Move]]] = [:]
-    /// By the position of the state, those by name. They do not say from whom it came.
-    private var namings: [Int: [Move]] = [:]
 
     mutating func insert(_ move: Move) {
         let moment = move.transfer.moment
-        func insert(in moves: inout [Move]) {
-            moves.insert(move, at: moves.partitioningIndex { $0.transfer.moment > moment })
-        }
-        if move.isByName, let position = move.position { namings[position, default: []].append(move) }
-        let former = move.isByName ? [] : Set(move.formerNames.map(\.name))
-        for name in Set(move.newNames.map(\.name)) {
-            insert(in: &moves[name, default: []])
-            for origin in former where origin != name {
-                insert(in: &departures[origin, default: [:]][name, default: []])
-            }
+        for name in move.newNames {
+            let index = moves[name]?.partitioningIndex { $0.transfer.moment > moment } ?? 0
+            moves[name, default: []].insert(move, at: index)
         }
     }
 
@@ -221,38 +245,6 @@ private struct Arrivals {
         return moves[..<moves.partitioningIndex { $0.transfer.moment > end }].reversed()
             .prefix { $0.transfer.moment > start }
             .first { $0.concerns(state, at: position) }?.transfer.moment
-    }
-
-    /// When a state that some accounts have can first have come to others, by their names; those accounts have it from the start.
-    func ways(
-        from accounts: [Account.Identifier],
-        after start: Int64,
-        of state: SubscriptionState,
-        at position: Int
-    ) -> [Account.Identifier: Int64] {
-        var open = accounts.map(\.name)
-        var moments = Dictionary(open.map { ($0, start) }) { first, _ in first }
-        for move in namings[position] ?? [] where move.transfer.moment > start {
-            for name in move.newNames.map(\.name) where moments[name].map({ $0 > move.transfer.moment }) ?? true {
-                moments[name] = move.transfer.moment
-                open.append(name)
-            }
-        }
-        var next = 0
-        while next < open.count {
-            let name = open[next]
-            next += 1
-            guard let since = moments[name] else { continue }
-            for (recipient, moves) in departures[name] ?? [:] {
-                let later = moves[moves.partitioningIndex { $0.transfer.moment > since }...]
-                guard let moment = later.first(where: { $0.concerns(state, at: position) })?.transfer.moment,
-                    moments[recipient].map({ $0 > moment }) ?? true
-                else { continue }
-                moments[recipient] = moment
-                open.append(recipient)
-            }
-        }
-        return moments
     }
 }
 
@@ -348,15 +340,15 @@ private struct Binding {
 
     mutating func keep(despite move: AccountTransfer) { kept.append(move) }
 
-    mutating func apply(_ move: AccountTransfer) {
-        let from = Set(move.transfer.from.map(\.name))
-        let to = Set(move.recipients)
+    mutating func apply(_ move: Move) {
+        let to = Set(move.transfer.recipients)
         guard !to.isEmpty else { return }
+        let from = move.formerNames.subtracting(move.newNames)
         bound = bound.filter { !from.contains($0.value.name) }
         for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
-        destination = to
-        movedAt = move.moment
-        isHandedOver = move.by.provider.isHost
+        destination = to.union(move.linkedNames)
+        movedAt = move.transfer.moment
+        isHandedOver = move.transfer.by.provider.isHost
         kept = []
     }
 
@@ -439,12 +431,12 @@ private struct Binding {
             defer { previous = holder }
             guard holder.isNamed else { continue }
             let own = groups.members(with: account)
-            var moment = holder.first.milliseconds
+            var (moment, arrived): (Int64, Int64?) = (holder.first.milliseconds, nil)
             if let previous {
                 let last = previous.holding.stated
                 // A transfer says when it came to the account, and a return lies after the last word on the other.
-                if let moved = arrival(at: account, after: last) ?? (holder.first.precedes(previous.first) ? last : nil)
-                {
+                arrived = arrival(at: account, after: last)
+                if let moved = arrived ?? (holder.first.precedes(previous.first) ? last : nil) {
                     moment = moved.addingClamped(1)
                 }
             }
@@ -458,7 +450,8 @@ private struct Binding {
                 Move(
                     AccountTransfer(environment: state.environment, transfer: transfer, by: holder.first),
                     at: position,
-                    isByName: true
+                    isByName: true,
+                    followsTransfer: arrived != nil
                 )
             )
         }
