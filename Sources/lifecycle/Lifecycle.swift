@@ -87,7 +87,7 @@ enum ExitStatus {
         (.validationFailure, "wrong usage, including an unreadable file and an unknown account source"),
         (
             .rejected,
-            "data was refused: a delivery, a line without an event, a log that was changed, the id of another use"
+            "data was refused: a delivery, a line without an event, a log that was changed, the id of another use, a position beyond the log"
         ),
         (
             .nothingFound,

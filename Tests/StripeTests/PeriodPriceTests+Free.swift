@@ -53,6 +53,15 @@ extension PeriodPriceTests {
         #expect(try Self.credits(life, policy, on: 16) == [["basic": 100]])
     }
 
+    @Test("takes none if no invoice says that money goes back, as with proration_behavior: none")
+    func changeToFreeWithoutProration() throws {
+        var policy = Self.policy
+        policy.allowances["free"]?.price = Money(ExactDecimal(0), "USD")
+        let change = Self.toFree(at: Self.middle, from: created, invoice: "in_2").prefix(1)
+        let found = try Self.credits(Self.paidMonth + change, policy, on: 16)
+        #expect(found.map { $0["basic"] } == [200])
+    }
+
     @Test("to and fro through a product for nothing gives what was paid for", arguments: [false, true])
     func toAndFroThroughFree(givesBack: Bool) throws {
         let (there, back) = (created + 12 * day, created + 18 * day)

@@ -58,7 +58,8 @@ extension CreditPlan {
                 }
                 let rest = isListed ? new.extent : .whole
                 worth = Amount(price)?.times(rest).money
-                if let paid = left.inCurrency(of: price), let whole {
+                // For a product that costs nothing, only what goes back by the invoice's own words is taken.
+                if line != nil || price.amount.coefficient > 0, let paid = left.inCurrency(of: price), let whole {
                     setOff(paid, of: whole, unused: part, againstGross: price, rest: rest)
                 }
                 // A store gives a trial once, so that its credits cannot be had again and again.
