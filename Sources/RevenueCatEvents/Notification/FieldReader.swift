@@ -46,6 +46,7 @@ struct FieldReader {
     /// it: a customer cannot get rid of an alias.
     mutating func aliases(_ field: MemberName) throws(JSONError) -> [String] {
         let texts = try read { (reader) throws(JSONError) in try reader.optionalValue(field)?.array().strings() } ?? []
+        guard texts.contains(where: { $0.isEmpty || $0.holdsControl }) else { return texts }
         let names = texts.filter { !$0.holdsControl }
         if names.count < texts.count, let value = reader.optionalValue(field) { reader.note(value.path) }
         return names.filter { !$0.isEmpty }
