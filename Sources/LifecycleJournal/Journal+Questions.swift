@@ -27,8 +27,7 @@ struct QuestionRow {
                 (attempts, turnSetAt) = (0, nil)
                 return question.dueAt.milliseconds
             }
-            turnSetAt = time
-            return time &+ max(turn &- wrong, 0)
+            return beginDelay(until: turn, setAt: wrong, at: time)
         }
     }
 

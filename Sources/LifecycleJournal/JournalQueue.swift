@@ -35,6 +35,10 @@ protocol TurnDetail: Codable, Sendable {
 
 extension TurnDetail {
     mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
+        beginDelay(until: turn, setAt: wrong, at: time)
+    }
+
+    mutating func beginDelay(until turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
         turnSetAt = time
         return time &+ max(turn &- wrong, 0)
     }

@@ -11,10 +11,6 @@ extension Ownerships {
         private var destination: Set<Account.Identifier> = []
         /// When the lineage last moved.
         private var movedAt: Int64?
-        /// True if the host moved it last.
-        private var isHandedOver = false
-        /// By the sources of names, the account that was named last for the latest period.
-        private var lastHolders: [Account.Source: (account: Account.Identifier, holder: Holder)] = [:]
         /// Transfers that have not moved it since.
         private var kept: [AccountTransfer] = []
 
@@ -83,7 +79,6 @@ extension Ownerships {
             for identifier in to.inOrder.reversed() { bound[identifier.source] = identifier }
             destination = to.union(move.linkedNames)
             movedAt = move.transfer.moment
-            isHandedOver = move.transfer.by.provider.isHost
             kept = []
         }
 
@@ -96,34 +91,12 @@ extension Ownerships {
         }
 
         /// The moves that follow from the names: a lineage is that of the account which was named last for its latest period.
-        mutating func successions(of state: SubscriptionState, at position: Int, after arrivals: Arrivals) -> [Move] {
+        func successions(of state: SubscriptionState, at position: Int, after arrivals: Arrivals) -> [Move] {
             let sources = Set(claims.filter { $0.value.holding != nil }.map(\.key.source))
             return sources.flatMap { successions(of: state, under: $0, at: position, after: arrivals) }
         }
 
-        /// The move to the account that was named last for the latest period, if moves that were stated before it left the lineage with
-        /// another. What the host handed over stays until the relay names a new account.
-        func lastNaming(of state: SubscriptionState, at position: Int, by time: Int64) -> Move? {
-            let last = lastHolders.values.max { one, other in
-                one.holder.holding == other.holder.holding
-                    ? one.account.precedes(other.account) : one.holder.holding < other.holder.holding
-            }
-            guard !isHandedOver, let last, last.holder.isNamed else { return nil }
-            let holding = last.holder.holding
-            guard holding.stated <= time, movedAt.map({ $0 < holding.stated }) ?? false else { return nil }
-            let own = groups.members(with: last.account)
-            guard !isOwned(by: Array(own)), !state.isOfPast(holding) else { return nil }
-            let former = destination.union(bound.values).filter { $0.source == last.account.source }
-            let transfer = LifecycleEvent.Transfer(
-                from: former.subtracting(own).inOrder,
-                to: own.inOrder,
-                at: Date(millisecondsSince1970: holding.stated)
-            )
-            let move = AccountTransfer(environment: state.environment, transfer: transfer, by: last.holder.first)
-            return Move(move, at: position, isByName: true)
-        }
-
-        private mutating func successions(
+        private func successions(
             of state: SubscriptionState,
             under source: Account.Source,
             at position: Int,
@@ -140,6 +113,7 @@ extension Ownerships {
                 if claim.holding != nil { holder.isNamed = true }
                 holders[account] = holder
             }
+            guard holders.count > 1 else { return [] }
             let names = Set(holders.keys.flatMap { groups.members(with: $0) })
             func arrival(at account: Account.Identifier, after start: Int64) -> Int64? {
                 guard let holder = holders[account] else { return nil }
@@ -158,8 +132,6 @@ extension Ownerships {
                 return one.holder.holding == other.holder.holding
                     ? one.account.precedes(other.account) : one.holder.holding < other.holder.holding
             }
-            lastHolders[source] = ordered.last
-            guard holders.count > 1 else { return [] }
             var previous: Holder?
             var moves: [Move] = []
             for (account, holder) in ordered {
@@ -259,9 +231,6 @@ extension SubscriptionState {
             begun(by: first.milliseconds).map(\.start) + purchases.values.map { $0.value.at.millisecondsSince1970 }
         return starts.filter { $0 <= first.milliseconds }.max() ?? first.milliseconds
     }
-
-    /// True if a word is of a period that another one had followed by then.
-    func isOfPast(_ word: Holding) -> Bool { begun(by: word.stated).contains { $0.start > word.start } }
 
     /// True if nothing is known but access that was inferred, as that for a day until the store answers.
     var isOnlyInferred: Bool {

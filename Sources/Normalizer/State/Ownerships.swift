@@ -7,8 +7,6 @@ struct Ownerships {
     private var bindings: [Binding]
     /// By the names of accounts, the positions of the states that may belong to them.
     private var positions: [Account.Identifier: Set<Int>] = [:]
-    /// When transfers named an account as the new one, in order.
-    private var arrivals = Arrivals()
     /// By the positions of the states, what later statements say of each move.
     private var words: [Int: [Int: LaterWords]] = [:]
     /// When the first of the transfers was that were left out.
@@ -29,11 +27,10 @@ struct Ownerships {
         }
         moves.sort { $0.transfer.precedes($1.transfer) }
         moves.addLinkedNames()
+        var arrivals = Arrivals()
         for move in moves { arrivals.insert(move) }
         for (position, state) in states.enumerated() {
-            let named = bindings[position].successions(of: state, at: position, after: arrivals)
-            for move in named { arrivals.insert(move) }
-            moves += named
+            moves += bindings[position].successions(of: state, at: position, after: arrivals)
         }
         moves.sort { $0.transfer.precedes($1.transfer) }
         moves.addLinkedNames()
@@ -46,12 +43,6 @@ struct Ownerships {
             }
             // An account that has it under one of its names keeps the others.
             if move.isByName, bindings[position].isOwned(by: move.transfer.recipients) { continue }
-            apply(move, at: [position])
-        }
-        for position in states.indices {
-            guard let move = bindings[position].lastNaming(of: states[position], at: position, by: time) else {
-                continue
-            }
             apply(move, at: [position])
         }
     }
@@ -79,9 +70,8 @@ struct Ownerships {
         .mapValues(\.count)
         var moved: [Int] = []
         for position in owned {
-            let words = words[position] ?? laterWords(at: position, on: moves)
-            self.words[position] = words
-            switch words[index]?.word {
+            if words[position] == nil { words[position] = laterWords(at: position, on: moves) }
+            switch words[position]?[index]?.word {
             case .new?: moved.append(position)
             case .former?: break
             case nil where counts[states[position].subscription.store] ?? 0 < 2: moved.append(position)
@@ -92,9 +82,7 @@ struct Ownerships {
     }
 
     private mutating func apply(_ move: Move, at moved: [Int]) {
-        for position in moved {
-            bindings[position].apply(move)
-        }
+        for position in moved { bindings[position].apply(move) }
         note(move.transfer.recipients + move.linkedNames, at: moved)
     }
 
