@@ -1,40 +1,6 @@
 import FoundationEssentials
 public import Normalizer
 
-/// Where a raw delivery stands.
-enum DeliveryPlace: String {
-    /// A worker takes it in.
-    case waiting
-    /// It cannot be taken in yet, see ``Journal/quarantine``.
-    case quarantined
-    /// It was taken in, and is kept until its time is over.
-    case kept
-}
-
-/// The journal's notes about a delivery, stored next to its body.
-struct DeliveryDetail: TurnDetail {
-    var source: String
-    var headers: Delivery.Headers?
-    @EventTime var receivedAt: Date
-    var attempts = 0
-    var turnSetAt: Int64?
-    var error: String?
-    /// The proven notification as JSON. It need not be proven again, by when keys may have changed.
-    var proven: String?
-    /// The lineages that it was about, for an erasure.
-    var lineages: [String]?
-
-    init(_ delivery: Delivery, of source: String) {
-        self.source = source
-        headers = delivery.headers
-        receivedAt = delivery.receivedAt
-    }
-
-    init(of record: JournalRecord) throws { self = try CanonicalJSON.value(from: record.detail) }
-
-    static func key(_ delivery: Delivery, of source: String) -> String { JournalKey.text(source, delivery.digest) }
-}
-
 /// A delivery of a source, with its outcome.
 struct TriedDelivery: Sendable {
     let delivery: Delivery
@@ -139,13 +105,16 @@ extension Journal {
         let time = now()
         let trace = TraceParent(of: tried.delivery)
         return try await write { transaction in
-            var update = JournalUpdate()
-            if let result = tried.result {
-                update = try await apply(result, from: tried.source, in: transaction, at: time, trace: trace)
+            var (update, isNew) = (JournalUpdate(), false)
+            let key = DeliveryDetail.key(tried.delivery, of: tried.source)
+            let known = try await transaction.record(key, in: .delivery)
+            if let result = tried.result, try await !ErasedNotifications.contains(result, transaction) {
+                let rest = try await remainder(of: result, from: known, transaction)
+                update = try await join(rest ?? result, from: tried.source, in: transaction, at: time, trace: trace)
+                // A repeated delivery adds nothing, and after an erasure its body must not come back.
+                isNew = update.newLines > 0 && rest == nil
             }
-            // A repeated delivery adds nothing, and after an erasure its body must not come back.
-            let isNew = update.newLines > 0
-            try await finish(tried, isNew: isNew, isQuarantined: isQuarantined, in: transaction)
+            try await finish(tried, over: known, isNew: isNew, isQuarantined: isQuarantined, in: transaction)
             return update
         }
     }
@@ -153,19 +122,18 @@ extension Journal {
     /// Writes the row of a delivery that was taken in, or could not be.
     private func finish(
         _ tried: TriedDelivery,
+        over known: JournalRecord?,
         isNew: Bool,
         isQuarantined: Bool,
         in transaction: any JournalTransaction
     ) async throws {
         let (delivery, source) = (tried.delivery, tried.source)
-        let key = DeliveryDetail.key(delivery, of: source)
-        let known = try await transaction.record(key, in: .delivery)
         let wasQuarantined = known?.group == DeliveryPlace.quarantined.rawValue
         guard isQuarantined || known != nil || (isNew && options.deliveryRetention != nil) else { return }
         var detail = DeliveryDetail(delivery, of: source)
         detail.error = tried.reason
         detail.lineages = tried.result?.lineages.map(\.description)
-        var record = known ?? JournalRecord(key: key)
+        var record = known ?? JournalRecord(key: DeliveryDetail.key(delivery, of: source))
         if isQuarantined {
             // A delivery that was taken in stays taken in: an older version of this process may be running next to this
             // one.

@@ -21,25 +21,32 @@ extension Journal {
     /// purchases.
     ///
     /// Ids and digests stay, those of the notifications, too. So nothing of a notification comes back that is delivered again, replayed
-    /// or read from a history, and ``verify(known:)`` still holds. Later statements of the provider about the same purchase are stored as usual. The journal cannot read
-    /// deliveries in quarantine: discard them by hand.
+    /// or read from a history, and ``verify(known:)`` still holds. Later statements of the provider about the same purchase are stored as usual.
     ///
-    /// - Throws: ``JournalError``.
+    /// A delivery that waits, in quarantine or for a worker, cannot be read yet. Its body stays until then, and what it says about the
+    /// account is left out when it is taken in. Until then there is a salted digest of the account's name.
+    ///
+    /// - Throws: ``JournalError``. Call it again then: it does what was left.
     @discardableResult
     public func erase(_ account: Account.Identifier) async throws(JournalError) -> Erasure {
         if account.id.isEmpty { return Erasure() }
         try await giveOutPositions()
-        let pseudonym = Pseudonym(for: account)
-        let seen = try await linesOfNoPurchase(naming: pseudonym)
-        var (erasure, digests) = try await write { transaction in
-            var eraser = Eraser(account: account, pseudonym: pseudonym, transaction: transaction)
+        // A name has one place-holder, so that what waits and names the account fits to what others have from it.
+        let known = try await read { try await ErasureNote.known(of: account, $0) }
+        let (former, note) = (known?.row, known?.note ?? ErasureNote(of: account))
+        let seen = try await linesOfNoPurchase(naming: note.pseudonym)
+        var (erasure, row) = try await write { transaction in
+            var eraser = Eraser(account: account, pseudonym: note.pseudonym, transaction: transaction)
             try await eraser.erase(seen)
-            return (eraser.erasure, eraser.digests)
+            var note = note
+            note.lineages.formUnion(eraser.erasure.lineages)
+            var kept = note.kept ?? ErasureNote.KeptDeliveries()
+            kept.lineages.formUnion(eraser.erasure.lineages)
+            kept.digests.formUnion(eraser.digests)
+            note.kept = kept
+            return (eraser.erasure, try await note.insert(over: former, transaction))
         }
-        erasure.deliveries = try await eraseDeliveries(
-            of: Set(erasure.lineages),
-            withBodies: digests
-        )
+        erasure.deliveries = try await finish(row, withWaitingFrom: try await earliestWaiting(before: row))
         return erasure
     }
 
@@ -95,33 +102,6 @@ extension Journal {
             _ = try await transaction.delete(link, from: .link)
         }
     }
-
-    /// - Parameter digests: of the bodies that a line was made from which named the account.
-    private func eraseDeliveries(
-        of lineages: Set<SubscriptionID>,
-        withBodies digests: Set<String>
-    ) async throws(JournalError) -> Int {
-        var count = 0
-        var selection = JournalSelection(group: DeliveryPlace.kept.rawValue, limit: 200)
-        while true {
-            let page = selection
-            let (deleted, last, size) = try await write { transaction in
-                let records = try await transaction.records(page, in: .delivery)
-                var deleted = 0
-                for record in records {
-                    let detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
-                    let isNamed = record.key.split(separator: "\n").last.map { digests.contains(String($0)) }
-                    let isAbout = (detail.lineages ?? []).contains { SubscriptionID($0).map(lineages.contains) == true }
-                    guard isNamed == true || isAbout else { continue }
-                    if try await Self.delete(record, transaction) { deleted += 1 }
-                }
-                return (deleted, records.last, records.count)
-            }
-            count += deleted
-            guard size == page.limit, let last else { return count }
-            selection = page.following(last)
-        }
-    }
 }
 
 extension JournalRecord {
@@ -154,13 +134,17 @@ private struct Eraser {
 
     mutating func erase(_ seen: (keys: [String], next: JournalSelection)) async throws {
         let (ledger, _) = try await Journal.rows(of: [account], transaction)
-        for state in Journal.owned(by: account, ledger) { try await erase(state) }
+        for state in Journal.owned(by: [account], ledger) { try await erase(state) }
         let erased = Set(erasure.lineages)
         let owners = ledger.owners.filter { !erased.contains($0.key) }
         if owners.values.joined().contains(where: pseudonym.hides) { return }
 
         let moves = try await Journal.transfers(naming: account, transaction)
-        let needed = ledger.needed(Set(moves.map(\.transfer)), without: erased, under: pseudonym)
+        let named = Set(moves.map(\.transfer))
+        var needed = ledger.needed(named, without: erased, under: pseudonym)
+        if try await Journal.hasWaiting(transaction) {
+            needed = ledger.bearable(named, besides: needed, without: erased, under: pseudonym)
+        }
         for (record, transfer) in moves {
             _ = try await transaction.delete(record, from: .transfer)
             for name in transfer.transfer.names {
@@ -338,9 +322,9 @@ extension Journal {
 
 extension LogLine {
     /// True if an event about no purchase is about another account, too.
-    fileprivate func namesOthers(than pseudonym: Pseudonym) -> Bool {
+    func namesOthers(than pseudonym: Pseudonym) -> Bool {
         guard case .event(let event) = self else { return false }
-        return event.account?.identifiers.contains { !pseudonym.hides($0) } ?? true
+        return event.account?.identifiers.contains { !pseudonym.hides($0) && !pseudonym.replaced($0) } ?? true
     }
 }
 
@@ -352,23 +336,48 @@ extension AccountLedger {
         without erased: Set<SubscriptionID>,
         under pseudonym: Pseudonym
     ) -> Set<AccountTransfer> {
-        let before = owners.mapValues { Set($0.map(pseudonym.replacing)) }
-        let rest = states.filter { !erased.contains($0.subscription) }.map(pseudonym.replacing)
-        let others = transfers.subtracting(named)
-        func losses(under kept: Set<AccountTransfer>) -> Int {
-            let after = AccountLedger(rest, transfers: others.union(kept.map(pseudonym.replacing))).owners
-            return rest.count { Set(after[$0.subscription] ?? []) != before[$0.subscription] ?? [] }
-        }
+        let losses = losses(without: named, and: erased, under: pseudonym)
         let shared = named.filter { transfer in
             [transfer.transfer.from, transfer.transfer.to].allSatisfy { !$0.allSatisfy(pseudonym.hides) }
         }
-        if losses(under: shared) == 0 { return shared }
-        var (kept, lost) = (named, losses(under: named))
+        if losses(shared) == 0 { return shared }
+        var (kept, lost) = (named, losses(named))
         for transfer in named.subtracting(shared).sorted(by: { $0.precedes($1) }) where lost > 0 {
             let fewer = kept.subtracting([transfer])
-            let lostThen = losses(under: fewer)
+            let lostThen = losses(fewer)
             if lostThen < lost { (kept, lost) = (fewer, lostThen) }
         }
         return kept
+    }
+
+    /// The transfers that are needed, with all that no other account loses a purchase by: what waits may have something for them to
+    /// move.
+    fileprivate func bearable(
+        _ named: Set<AccountTransfer>,
+        besides needed: Set<AccountTransfer>,
+        without erased: Set<SubscriptionID>,
+        under pseudonym: Pseudonym
+    ) -> Set<AccountTransfer> {
+        let losses = losses(without: named, and: erased, under: pseudonym)
+        let fewest = losses(needed)
+        return named.subtracting(needed).sorted { $0.precedes($1) }.reduce(into: needed) { kept, transfer in
+            let more = kept.union([transfer])
+            if losses(more) <= fewest { kept = more }
+        }
+    }
+
+    /// How many purchases of others change their owner if some of the transfers that name an account are kept.
+    private func losses(
+        without named: Set<AccountTransfer>,
+        and erased: Set<SubscriptionID>,
+        under pseudonym: Pseudonym
+    ) -> (_ kept: Set<AccountTransfer>) -> Int {
+        let before = owners.mapValues { Set($0.map(pseudonym.replacing)) }
+        let rest = states.filter { !erased.contains($0.subscription) }.map(pseudonym.replacing)
+        let others = transfers.subtracting(named)
+        return { kept in
+            let after = AccountLedger(rest, transfers: others.union(kept.map(pseudonym.replacing))).owners
+            return rest.count { Set(after[$0.subscription] ?? []) != before[$0.subscription] ?? [] }
+        }
     }
 }

@@ -20,7 +20,7 @@ extension Journal {
     public func export(_ account: Account.Identifier) async throws(JournalError) -> AccountExport {
         try await read { transaction in
             let (ledger, _) = try await Self.rows(of: [account], transaction)
-            let states = Self.owned(by: account, ledger)
+            let states = Self.owned(by: [account], ledger)
             var export = AccountExport(states: states)
             export.transfers = ledger.transfers.filter { $0.transfer.names.contains(account.name) }
                 .sorted { "\($0.by)" < "\($1.by)" }
@@ -35,8 +35,8 @@ extension Journal {
         }
     }
 
-    static func owned(by account: Account.Identifier, _ ledger: AccountLedger) -> [SubscriptionState] {
+    static func owned(by accounts: [Account.Identifier], _ ledger: AccountLedger) -> [SubscriptionState] {
         Set(ledger.states.map(\.environment)).sorted { $0.rawValue < $1.rawValue }
-            .flatMap { ledger.states(of: [account], in: $0) }
+            .flatMap { ledger.states(of: accounts, in: $0) }
     }
 }

@@ -1,7 +1,8 @@
 public import FoundationEssentials
 
 extension Journal {
-    /// Deletes raw deliveries whose retention is over, and duties that were done before `time`. Events and the log stay.
+    /// Deletes raw deliveries whose retention is over, and duties that were done before `time`. Events and the log stay. Erasures that
+    /// were broken off are finished.
     ///
     /// - Returns: how many rows were deleted.
     /// - Throws: ``JournalError``.
@@ -29,6 +30,7 @@ extension Journal {
                 if deleted < 200 { break }
             }
         }
+        try await finishErasures()
         return count
     }
 }

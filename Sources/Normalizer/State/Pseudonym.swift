@@ -1,23 +1,44 @@
+import SignatureCore
+
 /// A name in place of that of an erased account. It is made at random, matches no other, and leaves everything that others
 /// have from the account as it is.
-package struct Pseudonym: Hashable, Sendable {
-    private let name: Account.Identifier
+///
+/// It can be stored where the account's name must not stand: it knows that name by a salted digest.
+package struct Pseudonym: Hashable, Sendable, Codable {
+    private let salt: String
+    private let digest: String
     private let id: String
 
     /// Makes another name for an account each time.
     package init(for account: Account.Identifier) {
-        name = account.name
-        let digits = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }
+        salt = Self.randomDigits
+        digest = Self.digest(of: account, with: salt)
         // A name that the app gives binds a purchase otherwise than one that a relay made.
-        id = account.prefixOfMadeNames + "erased:" + digits.joined(separator: "-")
+        id = account.prefixOfMadeNames + "erased:" + Self.randomDigits
+    }
+
+    private static var randomDigits: String {
+        (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined(separator: "-")
+    }
+
+    private static func digest(of account: Account.Identifier, with salt: String) -> String {
+        SHA256.hash(Array((salt + account.lookupKey).utf8).span).hexadecimal
     }
 
     /// True if an identifier is a name of the account, whatever source it comes from.
-    package func hides(_ identifier: Account.Identifier) -> Bool { identifier.name == name }
+    package func hides(_ identifier: Account.Identifier) -> Bool {
+        Self.digest(of: identifier, with: salt) == digest
+    }
+
+    /// True if an identifier is the name that stands in place of the account's.
+    package func replaced(_ identifier: Account.Identifier) -> Bool { identifier.id == id }
+
+    /// The name that stands in place of an account's that a source gave.
+    package func name(from source: Account.Source) -> Account.Identifier { Account.Identifier(id, source) }
 
     /// The identifier, or its place-holder.
     package func replacing(_ identifier: Account.Identifier) -> Account.Identifier {
-        hides(identifier) ? Account.Identifier(id, identifier.source) : identifier
+        hides(identifier) ? name(from: identifier.source) : identifier
     }
 
     /// The transfer without the account's name.
@@ -30,12 +51,18 @@ package struct Pseudonym: Hashable, Sendable {
     /// The line without the account's name.
     package func replacing(_ line: LogLine) -> LogLine {
         switch line {
-        case .event(let event):
-            return .event(replacing(event))
-        case .statement(var statement):
-            statement.facts = statement.facts.map(replacing)
-            return .statement(statement)
+        case .event(let event): .event(replacing(event))
+        case .statement(let statement): .statement(replacing(statement))
         }
+    }
+
+    /// The result without the account's name.
+    package func replacing(_ result: Normalization) -> Normalization {
+        var result = result
+        result.events = result.events.map(replacing)
+        if let statement = result.noChange?.statement { result.noChange?.statement = replacing(statement) }
+        result.furtherStatements = result.furtherStatements.map(replacing)
+        return result
     }
 
     /// The event without the account's name.
@@ -66,6 +93,12 @@ package struct Pseudonym: Hashable, Sendable {
         if case .transferred(let transfer) = event.event { event.event = .transferred(replacing(transfer)) }
         event.facts = event.facts.map(replacing)
         return event
+    }
+
+    private func replacing(_ statement: StoreStatement) -> StoreStatement {
+        var statement = statement
+        statement.facts = statement.facts.map(replacing)
+        return statement
     }
 
     private func replacing(_ fact: Fact) -> Fact {
