@@ -160,7 +160,7 @@ extension ErasureTests {
         try await journal.apply(results[2])
         try await Wait.worker.end(adapter, journal)
         #expect(try await hasAccess(ada, on: 65, journal))
-        #expect(try await !hasAccess(ada, on: 35, journal))
+        #expect(try await journal.lines(of: [Self.lineage]).count == 1)
         #expect(try await journal.rebuild().differing == [])
     }
 
