@@ -15,6 +15,28 @@ import Testing
         #expect(SHA256.hash(text.utf8.span).hexadecimal == expected)
     }
 
+    /// Texts of up to 512 octets are kept in another place than longer ones.
+    @Test(arguments: [0, 1, 511, 512, 513, 1024, 2000], [1, 7, 511, 512, 513])
+    func aTextIsHashedAsOnePiece(count: Int, piece: Int) {
+        let octets = (0..<count).map { UInt8($0 % 251) }
+        var text = HashedText()
+        for start in stride(from: 0, to: count, by: piece) {
+            text.append(octets[start..<min(start + piece, count)].span)
+        }
+        let (kept, digest) = (text.octets, text.digest)
+        #expect(kept == octets)
+        #expect(digest == SHA256.hash(octets.span))
+    }
+
+    @Test(arguments: [0, 9, 10, -1, -10, 1_772_300_000, .max, .min] as [Int64])
+    func numbersAreHashedInDecimalDigits(number: Int64) {
+        var text = HashedText()
+        text.append(String(repeating: " ", count: 500))
+        text.append(number)
+        let kept = text.octets
+        #expect(kept == ascii(String(repeating: " ", count: 500) + String(number)))
+    }
+
     @Test func digestsCompareByValue() throws {
         let digest = SHA256.hash(ascii("a").span)
         #expect(digest == SHA256.hash(ascii("a").span))

@@ -19,7 +19,8 @@ struct SubscriptionContent {
             guard let changed, changed.has(name) else { return now }
             return try? changed.reference(name)
         }
-        var text = Lines(try changed?.optionalString(.status) ?? now.statusName)
+        var text = HashedText()
+        text.append(try changed?.optionalString(.status) ?? now.statusName)
         text.add(time(.currentPeriodStart, now.ownStart))
         text.add(time(.currentPeriodEnd, now.ownEnd))
         text.add(time(.cancelAt, now.cancelAt))
@@ -47,57 +48,46 @@ struct SubscriptionContent {
         }
         for item in planned.map(\.content).sorted() { text.add(item) }
         text.add("")
-        for item in (update?.items ?? now.items).map(Lines.init).sorted() { text.add(item) }
-        name = SHA256.hash(text.octets.span).hexadecimal(octets: 8)
+        for item in (update?.items ?? now.items).inOrderOfLines {
+            text.append("\n")
+            text.append(item)
+        }
+        name = text.digest.hexadecimal(octets: 8)
+    }
+}
+
+extension HashedText {
+    fileprivate mutating func add(_ line: String?) {
+        append("\n")
+        if let line { append(line) }
     }
 
-    /// Text in lines, as the octets that are named. To put strings together for it takes a tenth more of a webhook's
-    /// instructions.
-    private struct Lines: Comparable {
-        private(set) var octets: [UInt8] = []
+    fileprivate mutating func add(_ number: Int64?) {
+        append("\n")
+        if let number { append(number) }
+    }
 
-        init(_ first: String) {
-            octets.reserveCapacity(512)
-            append(first)
+    fileprivate mutating func append(_ item: SubscriptionObject.Item) {
+        append(item.price.id)
+        append("*")
+        if let quantity = item.quantity { append(quantity) }
+        append(" ")
+        if let start = item.start { append(start) }
+        append(" ")
+        if let end = item.end { append(end) }
+    }
+}
+
+extension [SubscriptionObject.Item] {
+    /// The items in the order of the octets of their lines.
+    fileprivate var inOrderOfLines: [Element] {
+        guard count > 1 else { return self }
+        return map { item in
+            var line = HashedText()
+            line.append(item)
+            return (item: item, line: line.octets)
         }
-
-        /// The line of an item.
-        init(_ item: SubscriptionObject.Item) {
-            octets.reserveCapacity(128)
-            append(item.price.id)
-            append("*")
-            append(item.quantity)
-            append(" ")
-            append(item.start)
-            append(" ")
-            append(item.end)
-        }
-
-        mutating func add(_ line: String?) {
-            append("\n")
-            if let line { append(line) }
-        }
-
-        mutating func add(_ number: Int64?) {
-            append("\n")
-            append(number)
-        }
-
-        mutating func add(_ line: Lines) {
-            append("\n")
-            octets += line.octets
-        }
-
-        private mutating func append(_ number: Int64?) { if let number { append(String(number)) } }
-
-        private mutating func append(_ text: String) {
-            let utf8 = text.utf8.span
-            octets.append(addingCapacity: utf8.count) { octets in
-                for index in utf8.indices { octets.append(utf8[index]) }
-            }
-        }
-
-        static func < (left: Lines, right: Lines) -> Bool { left.octets.lexicographicallyPrecedes(right.octets) }
+        .sorted { $0.line.lexicographicallyPrecedes($1.line) }.map(\.item)
     }
 }
 
