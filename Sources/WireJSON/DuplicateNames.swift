@@ -1,23 +1,25 @@
-/// Tells when one object has a name twice.
+/// Lists the names of an object, and finds one that it has twice.
 ///
-/// Names are compared as the octets they decode to. Few names are compared pair by pair, more through a small table,
+/// Names are compared as the octets they decode to. Few names are compared pair by pair, more where they meet in a table,
 /// and many are sorted, so that no choice of names costs more than O(n log n) comparisons.
 enum DuplicateNames {
-    private static let pairwise = 6
-    private static let tabled = 120
-
-    /// The node of a name among the last `count` that repeats another one of them, if there is one.
+    /// Appends the names of an object to those of all objects.
+    ///
+    /// - Returns: the node of a name that repeats another one of them, if there is one.
     @inline(__always)
-    static func last(
-        _ count: Int,
-        of names: Span<JSONMember>,
+    static func append(
+        _ names: Span<JSONMember>,
+        to members: inout OutputSpan<JSONMember>,
         nodes: Span<JSONNode>,
         in text: Span<UInt8>
     ) -> Int? {
-        guard count > 1, count <= names.count else { return nil }
-        let names = names.extracting(last: count)
-        if count <= pairwise { return amongFew(names, nodes: nodes, in: text) }
-        return count <= tabled ? amongSome(names, nodes: nodes, in: text) : amongMany(names, nodes: nodes, in: text)
+        if let table = NameTable(of: names.count) {
+            return append(names, as: table, to: &members, nodes: nodes, in: text)
+        }
+        for index in names.indices { members.append(names[index]) }
+        guard names.count > 1 else { return nil }
+        return names.count <= NameTable.fewest
+            ? amongFew(names, nodes: nodes, in: text) : amongMany(names, nodes: nodes, in: text)
     }
 
     @inline(__always)
@@ -30,24 +32,34 @@ enum DuplicateNames {
         return nil
     }
 
-    /// Open addressing with linear probing: whatever the fingerprints, there are at most `tabled` names to probe.
+    /// Open addressing with linear probing: whatever the fingerprints, few names can have a table.
     @inline(never)
-    private static func amongSome(_ names: Span<JSONMember>, nodes: Span<JSONNode>, in text: Span<UInt8>) -> Int? {
-        var slots = InlineArray<256, UInt8>(repeating: 0)
-        for later in 0..<names.count {
+    private static func append(
+        _ names: Span<JSONMember>,
+        as table: NameTable,
+        to members: inout OutputSpan<JSONMember>,
+        nodes: Span<JSONNode>,
+        in text: Span<UInt8>
+    ) -> Int? {
+        let first = members.count
+        members.append(repeating: .none, count: table.count)
+        var members = members.mutableSpan
+        var areCompared = false
+        for later in names.indices {
             let name = names[later]
-            var slot = name.fingerprint.hash
-            while slots[slot] != 0 {
-                let earlier = names[Int(slots[slot]) &- 1]
-                if name.isLike(earlier) {
+            var place = table.place(of: name.fingerprint)
+            while !members[first &+ place].isNone {
+                let earlier = members[first &+ place]
+                if !areCompared, name.isLike(earlier) {
+                    if order(earlier, name, nodes: nodes, in: text) == 0 { return name.node }
                     // Seldom met, easily made and as long as a document may be: to compare each of such names with
                     // all before it would take a hundred times as long as reading them.
-                    return order(earlier, name, nodes: nodes, in: text) == 0
-                        ? name.node : amongMany(names, nodes: nodes, in: text)
+                    if let duplicate = amongMany(names, nodes: nodes, in: text) { return duplicate }
+                    areCompared = true
                 }
-                slot = (slot &+ 1) & 255
+                place = table.place(after: place)
             }
-            slots[slot] = UInt8(truncatingIfNeeded: later &+ 1)
+            members[first &+ place] = name
         }
         return nil
     }

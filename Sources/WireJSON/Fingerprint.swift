@@ -18,10 +18,6 @@ struct Fingerprint: Equatable {
         self.init(bits: UInt32(truncatingIfNeeded: mixed &>> 32) & ~1)
     }
 
-    /// Eight bits: the upper ones, on which all of the name's ends have a bearing.
-    @inline(__always)
-    var hash: Int { Int(truncatingIfNeeded: bits &>> 24) }
-
     /// The fingerprint of the octets that an escaped name stands for.
     @inline(never)
     init(ofEscaped text: Span<UInt8>, _ start: Int, _ end: Int) {

@@ -12,7 +12,7 @@ struct JSONContainer {
     let depth: UInt32
     /// How many elements or members it has.
     var count: UInt32 = 0
-    /// An object's first entry in `DocumentIndex.members`.
+    /// Where an object's names begin in `DocumentIndex.members`, as a `NameTable` or side by side.
     var members: UInt32 = 0
 
     @inline(__always)
@@ -26,6 +26,9 @@ struct JSONContainer {
 
 /// A member name among those of its object: the fingerprint, and the name's node.
 struct JSONMember {
+    /// An empty place: the first node of a document is no name.
+    static let none = JSONMember(Fingerprint(bits: 0), node: 0)
+
     private let bits: UInt64
 
     @inline(__always)
@@ -35,6 +38,9 @@ struct JSONMember {
 
     @inline(__always)
     var node: Int { Int(truncatingIfNeeded: bits & 0xFFFF_FFFF) }
+
+    @inline(__always)
+    var isNone: Bool { bits == 0 }
 
     @inline(__always)
     func isLike(_ other: JSONMember) -> Bool { (bits ^ other.bits) &>> 32 == 0 }

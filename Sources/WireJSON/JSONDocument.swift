@@ -39,10 +39,20 @@ package final class JSONDocument: Sendable {
         let container = containers[nodes[object].container]
         let first = Int(container.members)
         let list = members
-        let members = list.span.extracting(first..<first &+ Int(container.count))
-        for index in members.indices where members[index].isLike(name.fingerprint) {
-            let node = members[index].node
-            if isName(node, name) { return node &+ 1 }
+        guard let table = NameTable(of: Int(container.count)) else {
+            let members = list.span.extracting(first..<first &+ Int(container.count))
+            for index in members.indices where members[index].isLike(name.fingerprint) {
+                let node = members[index].node
+                if isName(node, name) { return node &+ 1 }
+            }
+            return nil
+        }
+        let members = list.span.extracting(first..<first &+ table.count)
+        var place = table.place(of: name.fingerprint)
+        while !members[place].isNone {
+            let node = members[place].node
+            if members[place].isLike(name.fingerprint), isName(node, name) { return node &+ 1 }
+            place = table.place(after: place)
         }
         return nil
     }

@@ -4,7 +4,7 @@ struct DocumentIndex {
     private(set) var nodes: [JSONNode] = []
     /// Arrays and objects, in the order in which they begin.
     private(set) var containers: [JSONContainer] = []
-    /// The members of each object, side by side, so that looking for one takes a walk over neighbours.
+    /// The members of each object, in a form that makes looking for one a matter of neighbours.
     private(set) var members: [JSONMember] = []
 
     /// Reads a document once, from the first octet to the last: checks all of it and writes down where each value lies.
@@ -44,7 +44,8 @@ struct DocumentIndex {
         // One node more than there may be, since a name and its value take their room at once.
         try nodes.append(addingCapacity: maximumNodes + 1) { (nodes) throws(JSONError) in
             try containers.append(addingCapacity: maximumContainers) { (containers) throws(JSONError) in
-                try members.append(addingCapacity: maximumNodes / 2 + 1) { (members) throws(JSONError) in
+                // A table has less than four places for each name.
+                try members.append(addingCapacity: (maximumNodes / 2 + 1) * 4) { (members) throws(JSONError) in
                     try open.append(addingCapacity: openNames) { (open) throws(JSONError) in
                         position = try StructureIndexer.index(
                             text,
@@ -289,11 +290,6 @@ enum StructureIndexer {
         return nil
     }
 
-    @inline(__always)
-    private static func append(_ names: Span<JSONMember>, to members: inout OutputSpan<JSONMember>) {
-        for index in names.indices { members.append(names[index]) }
-    }
-
     /// The end of the innermost array or object, and a return to the one around it.
     @inline(never)
     private static func finish(
@@ -313,12 +309,15 @@ enum StructureIndexer {
             containers[closed].members = UInt32(truncatingIfNeeded: members.count)
             // In a variable of its own, as above.
             var list = consume members
-            append(open.span.extracting(last: count), to: &list)
+            let duplicate = DuplicateNames.append(
+                open.span.extracting(last: count),
+                to: &list,
+                nodes: nodes.span,
+                in: text
+            )
             members = list
+            if let duplicate { throw error(.duplicateMember, Int(nodes[duplicate].start) &- 1) }
             open.removeLast(count)
-            if let duplicate = DuplicateNames.last(count, of: members.span, nodes: nodes.span, in: text) {
-                throw error(.duplicateMember, Int(nodes[duplicate].start) &- 1)
-            }
         }
         nodes[node].end = end
         nodes[node].next = UInt32(truncatingIfNeeded: nodes.count)

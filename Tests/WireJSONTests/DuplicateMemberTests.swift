@@ -33,6 +33,17 @@ import WireJSON
         }
     }
 
+    /// Both sides of the steps from a walk to a table and back, and from one size of tables to the next.
+    @Test(arguments: [0, 1, 6, 7, 8, 9, 16, 17, 63, 64, 65, 119, 120, 121], [0, 1, 2])
+    func findsEachMemberAndNoOther(count: Int, spelling: Int) throws {
+        let written = Self.spellings[spelling]
+        // The last two spell the same names.
+        let name = Self.spellings[min(spelling, 1)]
+        let members = try parse(object(count, repeating: nil, at: 0, name: written)).object()
+        let found = try (0..<count + 500).map { try members[MemberName(name($0))]?.int64() }
+        #expect(found == (0..<count + 500).map { $0 < count ? Int64($0) : nil })
+    }
+
     /// Their last eight octets and lengths make up for one another.
     @Test(arguments: [0, 10, 200]) func oneFingerprintTwoNames(others: Int) throws {
         let names = ["xxxxxxxxbaaaaaaa", "xxxxxxxxbaaaaaaaa"] + (0..<others).map { "other\($0)" }
