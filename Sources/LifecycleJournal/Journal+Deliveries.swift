@@ -280,7 +280,8 @@ extension Journal {
             return taken
         }
         if records.count < limit {
-            try await correctTurns(in: .delivery, DeliveryPlace.waiting.rawValue, DeliveryDetail.self) { _ in true }
+            let place = DeliveryPlace.waiting.rawValue
+            try await correctTurns(in: .delivery, place, DeliveryDetail.self) { $0.attempts == 0 ? $1.order : nil }
         }
         for (index, record) in records.enumerated() {
             do throws(JournalError) {

@@ -21,6 +21,13 @@ struct QuestionRow {
 
         init(of record: JournalRecord) throws { self = try CanonicalJSON.value(from: record.detail) }
 
+        /// When a turn was set that version 0.13 or an earlier one has set, by the delay that it would have had; nil if the question
+        /// says its own turn.
+        func unnotedTurn(_ turn: Int64) -> Int64? {
+            guard let question, question == requested || question.dueAt.milliseconds != turn else { return nil }
+            return turn &- (attempts > 0 ? question.delay(afterAttempt: attempts) : 0)
+        }
+
         /// A question that the state dates later than the right time was asked too early, which is no attempt.
         mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
             if let question, question != requested, question.dueAt.milliseconds > time {
@@ -81,8 +88,7 @@ struct QuestionRow {
             (detail.question, detail.attempts) = (nil, 0)
             return false
         }
-        let delay = question.reason.interval.milliseconds << Int64(min(detail.attempts - 1, 16))
-        postpone(by: delay, at: time)
+        postpone(by: question.delay(afterAttempt: detail.attempts), at: time)
         return true
     }
 
@@ -116,6 +122,13 @@ struct QuestionRow {
             stored == nil
             ? try await transaction.insert(record, into: .due) : try await transaction.update(record, in: .due)
         guard isDone else { throw Conflict() }
+    }
+}
+
+extension OpenQuestion {
+    /// How long it waits after an attempt in vain, in milliseconds.
+    fileprivate func delay(afterAttempt attempts: Int) -> Int64 {
+        reason.interval.milliseconds << Int64(min(max(attempts - 1, 0), 16))
     }
 }
 

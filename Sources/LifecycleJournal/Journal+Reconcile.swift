@@ -56,7 +56,9 @@ extension Journal {
     ) async throws(JournalError) -> Reconciliation {
         var round = Round(journal: self, sources: sources)
         round.report.replayed = try await replay(with: adapters)
-        try await correctTurns(in: .due, QueuePlace.question.rawValue, QuestionRow.Detail.self) { _ in false }
+        try await correctTurns(in: .due, QueuePlace.question.rawValue, QuestionRow.Detail.self) { detail, record in
+            detail.unnotedTurn(record.order)
+        }
         let time = now().milliseconds
         var held: JournalError?
         var selection = JournalSelection(group: QueuePlace.question.rawValue, through: time, limit: 16)

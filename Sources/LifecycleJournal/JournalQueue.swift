@@ -304,9 +304,12 @@ extension Journal {
 
     /// Corrects the turns in a queue that a clock has set which was ahead: they would come only when that time does.
     func correctTurns(in table: JournalTable) async throws(JournalError) {
-        try await correctTurns(in: table, QueuePlace.due.rawValue, QueueDetail.self) { record in
+        try await correctTurns(in: table, QueuePlace.due.rawValue, QueueDetail.self) { detail, record in
+            guard detail.attempts == 0 else { return nil }
             // The host may schedule its own duties for any time, but the journal's are due at once.
-            table == .event || (try? CanonicalJSON.value(DueItem.self, from: record.body))?.isOfJournal == true
+            let isDueAtOnce =
+                table == .event || (try? CanonicalJSON.value(DueItem.self, from: record.body))?.isOfJournal == true
+            return isDueAtOnce ? record.order : nil
         }
     }
 
@@ -314,12 +317,12 @@ extension Journal {
     ///
     /// Their delays begin now. So a lease lasts as long as it was taken for, and a turn that was set in time stays, however late it is.
     ///
-    /// - Parameter isOwnTurn: true if the first turn of a row is the time at which it was written.
+    /// - Parameter unnoted: when a turn was set for which that was not noted; nil if a clock did not set it, or if that is not known.
     func correctTurns<Detail: TurnDetail>(
         in table: JournalTable,
         _ group: String,
         _ type: Detail.Type,
-        isOwnTurn: @escaping @Sendable (JournalRecord) -> Bool
+        unnoted: @escaping @Sendable (Detail, JournalRecord) -> Int64?
     ) async throws(JournalError) {
         let time = now().milliseconds
         let place = "\(table) \(group)"
@@ -328,8 +331,7 @@ extension Journal {
         @Sendable func corrected(_ record: JournalRecord) throws -> JournalRecord? {
             // A row that cannot be read must not hold up the others.
             guard var detail = try? Detail(of: record) else { return nil }
-            let first = detail.attempts == 0 && isOwnTurn(record) ? record.order : nil
-            guard let set = detail.turnSetAt ?? first, set > latest else { return nil }
+            guard let set = detail.turnSetAt ?? unnoted(detail, record), set > latest else { return nil }
             var record = record
             record.order = detail.correctTurn(record.order, setAt: set, at: time)
             record.detail = try CanonicalJSON.bytes(detail)

@@ -13,10 +13,11 @@ struct ClockTests {
     private static let ahead: TimeInterval = 20 * 86_400
     private static let right = StripeLife.start
     private let time = ManualTime(right + ahead)
+    private let storage = MemoryJournal()
 
     private func journal() -> Journal {
         let time = time
-        return Journal(MemoryJournal(), clock: TestClock(jumping: true), now: { time.now })
+        return Journal(storage, clock: TestClock(jumping: true), now: { time.now })
     }
 
     /// A journal with one piece of news.
@@ -97,9 +98,10 @@ struct ClockTests {
 
     @Test(
         "holds a question up for the delay that it had then, and leaves the time that the store gives",
-        arguments: Question.allCases
+        arguments: Question.allCases,
+        [false, true]
     )
-    func questions(question: Question) async throws {
+    func questions(question: Question, isFormer: Bool) async throws {
         let journal = journal()
         let day = ReconcileTests.day
         let statement = ReconcileTests.statement(at: -40 * day, from: -40 * day, until: -10 * day, transaction: "1")
@@ -110,6 +112,7 @@ struct ClockTests {
         if question != .requested { try await journal.reconcile(with: [apple]) }
         let later = SubscriptionID(store: .appStore, environment: .production, id: "2000")
         try await journal.apply(ReconcileTests.statement(of: later, at: 0, from: 0, until: 60 * day, transaction: "2"))
+        if isFormer { try await forgetTimesOfTurns() }
         time.set(Self.right)
         apple.answer(.success(.unknown))
         let asked = apple.asked.count
@@ -123,13 +126,26 @@ struct ClockTests {
         #expect(apple.asked.dropFirst(asked).map(\.names) == [[ReconcileTests.lineage]])
     }
 
-    @Test("uses up no question that is not due yet at the right time")
-    func earlyQuestion() async throws {
+    /// Leaves the questions as version 0.13 wrote them.
+    private func forgetTimesOfTurns() async throws {
+        try await storage.write { transaction in
+            for var record in try await transaction.records(JournalSelection(limit: 9), in: .due) {
+                var detail = try #require(try JSONSerialization.jsonObject(with: Data(record.detail)) as? [String: Any])
+                detail["turnSetAt"] = nil
+                record.detail = Array(try JSONSerialization.data(withJSONObject: detail))
+                #expect(try await transaction.update(record, in: .due))
+            }
+        }
+    }
+
+    @Test("uses up no question that is not due yet at the right time", arguments: [false, true])
+    func earlyQuestion(isFormer: Bool) async throws {
         let journal = journal()
         let day = ReconcileTests.day
         try await journal.apply(ReconcileTests.statement(at: 0, from: 0, until: 10 * day, transaction: "1"))
         let apple = Answerer(.apple)
         #expect(try await journal.reconcile(with: [apple]).asked == 1)
+        if isFormer { try await forgetTimesOfTurns() }
         time.set(Self.right)
         while time.now < Self.right + 10 * day {
             #expect(try await journal.reconcile(with: [apple]).asked == 0)
