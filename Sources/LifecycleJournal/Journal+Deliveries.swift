@@ -138,16 +138,13 @@ extension Journal {
             // A delivery that was taken in stays taken in: an older version of this process may be running next to this
             // one.
             if let known, known.group != DeliveryPlace.waiting.rawValue { return }
-            // A delivery that waited for a worker was answered with 200, and takes no more room here than there.
-            try await Quarantine.add(
-                delivery.body,
-                of: source,
-                upTo: known == nil ? options.quarantineLimit : nil,
-                in: transaction
-            )
             (record.group, record.order) = (DeliveryPlace.quarantined.rawValue, delivery.receivedAt.milliseconds)
             record.body = delivery.body
             detail.proven = try tried.proven
+            record.detail = try CanonicalJSON.bytes(detail)
+            // A delivery that waited for a worker was answered with 200, and takes no more room here than there.
+            let limit = known == nil ? options.quarantineLimit : nil
+            try await Quarantine.note(record, insteadOf: nil, of: source, upTo: limit, in: transaction)
         } else if let retention = options.deliveryRetention, isNew || known?.group == DeliveryPlace.kept.rawValue {
             detail.headers = nil
             (record.group, record.order) = (
@@ -157,7 +154,7 @@ extension Journal {
             try await Self.index(record, noting: detail, transaction)
         } else {
             guard try await transaction.delete(record, from: .delivery) else { throw Conflict() }
-            if wasQuarantined { try await Quarantine.remove(record.body, of: source, in: transaction) }
+            if wasQuarantined { try await Quarantine.note(nil, insteadOf: known, of: source, in: transaction) }
             return
         }
         record.detail = try CanonicalJSON.bytes(detail)
@@ -165,7 +162,7 @@ extension Journal {
             guard try await transaction.insert(record, into: .delivery) else { throw Conflict() }
         } else if known?.group != record.group || known?.body != record.body {
             guard try await transaction.update(record, in: .delivery) else { throw Conflict() }
-            if wasQuarantined { try await Quarantine.remove(known?.body ?? [], of: source, in: transaction) }
+            if wasQuarantined { try await Quarantine.note(nil, insteadOf: known, of: source, in: transaction) }
         }
     }
 

@@ -39,7 +39,7 @@ public struct Quarantine: Sendable {
     public struct Size: Hashable, Sendable, Codable {
         /// How many deliveries.
         public var deliveries: Int
-        /// How long their bodies are together.
+        /// How long their rows are together: the bodies, the header fields, and what was proven of them.
         public var bytes: Int
 
         /// Makes a size.
@@ -104,9 +104,11 @@ public struct Quarantine: Sendable {
             var detail = try DeliveryDetail(of: record)
             detail.error = tried.reason ?? detail.error
             detail.proven = try tried.proven ?? detail.proven
+            let former = record
             record.detail = try CanonicalJSON.bytes(detail)
             record.order = time
-            _ = try await transaction.update(record, in: .delivery)
+            guard try await transaction.update(record, in: .delivery) else { throw Conflict() }
+            try await Self.note(record, insteadOf: former, of: entry.source, in: transaction)
         }
     }
 
@@ -132,7 +134,7 @@ public struct Quarantine: Sendable {
         try await journal.write { transaction in
             guard let record = try await Self.record(entry.record.key, transaction) else { return false }
             guard try await transaction.delete(record, from: .delivery) else { throw Conflict() }
-            try await Self.remove(record.body, of: entry.source, in: transaction)
+            try await Self.note(nil, insteadOf: record, of: entry.source, in: transaction)
             return true
         }
     }
@@ -180,65 +182,62 @@ public struct Quarantine: Sendable {
             let records = try await transaction.records(selection, in: .delivery)
             for record in records {
                 let source = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail).source
-                sizes[source, default: Size(deliveries: 0, bytes: 0)]
-                    .add(Size(deliveries: 1, bytes: record.body.count))
+                sizes[source, default: Size(of: nil)].change(from: nil, to: record)
             }
             guard records.count == selection.limit, let last = records.last else { return sizes }
             selection = selection.following(last)
         }
     }
 
-    /// Counts a delivery that came.
+    /// Counts what changes in the quarantine. Call it before the row is written that comes, and after that of another change.
     ///
-    /// - Parameter limit: the most that there may be with it; nil for a delivery that has to be kept in any case.
+    /// - Parameters:
+    ///   - record: the row that is there from now on; nil if none is.
+    ///   - former: the row that was there; nil if none was.
+    ///   - limit: the most that there may be; nil for a delivery that has to be kept in any case.
     /// - Throws: ``JournalError`` with ``JournalError/Code/quarantineFull``.
-    static func add(
-        _ body: [UInt8],
+    static func note(
+        _ record: JournalRecord?,
+        insteadOf former: JournalRecord?,
         of source: String,
-        upTo limit: Size?,
+        upTo limit: Size? = nil,
         in transaction: any JournalTransaction
     ) async throws {
-        try await note(Size(deliveries: 1, bytes: body.count), of: source, upTo: limit, in: transaction)
-    }
-
-    /// Counts a delivery that left.
-    static func remove(_ body: [UInt8], of source: String, in transaction: any JournalTransaction) async throws {
-        try await note(Size(deliveries: -1, bytes: -body.count), of: source, upTo: nil, in: transaction)
-    }
-
-    private static func note(
-        _ change: Size,
-        of source: String,
-        upTo limit: Size?,
-        in transaction: any JournalTransaction
-    ) async throws {
+        guard Size(of: record) != Size(of: former) else { return }
         let known = try await note(of: source, transaction)
         var size: Size
         if let known {
             size = try CanonicalJSON.value(Note.self, from: known.body).size
-            size.add(change)
+            size.change(from: former, to: record)
         } else {
             // The same transaction writes the row itself: one that left is not counted any more, and one that comes not yet.
-            size = try await count(in: transaction)[source] ?? Size(deliveries: 0, bytes: 0)
-            if change.deliveries > 0 { size.add(change) }
+            size = try await count(in: transaction)[source] ?? Size(of: nil)
+            if former == nil { size.change(from: nil, to: record) }
         }
         if let limit, size.deliveries > limit.deliveries || size.bytes > limit.bytes {
             throw JournalError(.quarantineFull, "the quarantine of \(source) is full")
         }
-        var record = known ?? JournalRecord(key: JournalKey.text(group, source), group: group)
-        record.body = try CanonicalJSON.bytes(Note(source: source, size: size))
+        var row = known ?? JournalRecord(key: JournalKey.text(group, source), group: group)
+        row.body = try CanonicalJSON.bytes(Note(source: source, size: size))
         let isWritten =
             known == nil
-            ? try await transaction.insert(record, into: .checkpoint)
-            : try await transaction.update(record, in: .checkpoint)
+            ? try await transaction.insert(row, into: .checkpoint)
+            : try await transaction.update(row, in: .checkpoint)
         guard isWritten else { throw Conflict() }
     }
 }
 
 extension Quarantine.Size {
-    fileprivate mutating func add(_ change: Self) {
+    /// The size of a quarantine with this row alone; nil for an empty one.
+    fileprivate init(of record: JournalRecord?) {
+        self.init(deliveries: record == nil ? 0 : 1, bytes: record.map { $0.body.count + $0.detail.count } ?? 0)
+    }
+
+    fileprivate mutating func change(from former: JournalRecord?, to record: JournalRecord?) {
+        let (less, more) = (Self(of: former), Self(of: record))
         // A row that was edited by hand may say anything.
-        deliveries = max(0, min(deliveries, .max / 2) + change.deliveries)
-        bytes = max(0, min(bytes, .max / 2) + change.bytes)
+        deliveries = max(0, min(deliveries, .max / 2) + more.deliveries - less.deliveries)
+        // An earlier version counted the bodies alone.
+        bytes = deliveries == 0 ? 0 : max(0, min(bytes, .max / 2) + more.bytes - less.bytes)
     }
 }

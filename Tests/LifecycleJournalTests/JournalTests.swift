@@ -253,7 +253,9 @@ struct JournalTests {
         var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
         configuration.mode = .test
         let strict = try StripeAdapter(configuration)
-        let bytes = life.deliveries.prefix(2).reduce(0) { $0 + $1.body.count }
+        let free = journal()
+        for delivery in life.deliveries.prefix(2) { _ = await free.receive(delivery, with: strict) }
+        let bytes = try #require(try await free.quarantine.sizes()["stripe"]?.bytes)
         let journal = journal {
             $0.quarantineLimit =
                 isFullByNumber ? .init(deliveries: 2, bytes: .max) : .init(deliveries: .max, bytes: bytes)

@@ -163,6 +163,35 @@ struct QuarantineReplayTests {
         #expect(try await journal.quarantine.sizes()["stripe"]?.deliveries == entries.count - 1)
     }
 
+    @Test("counts all that the rows hold: also the header fields, what was proven, and why it could not be taken in")
+    func size() async throws {
+        let (storage, time) = (MemoryJournal(), time)
+        let journal = Journal(storage, now: { time.now })
+        func expectSize() async throws {
+            let rows = try await storage.read { try await $0.records(JournalSelection(limit: 99), in: .delivery) }
+            let size = rows.reduce(into: Quarantine.Size(deliveries: 0, bytes: 0)) { size, row in
+                size.deliveries += 1
+                size.bytes += row.body.count + row.detail.count
+            }
+            #expect(try await journal.quarantine.sizes() == ["stripe": size])
+        }
+        var configuration = StripeAdapter.Configuration(signingSecrets: [life.simulator.signingSecret])
+        configuration.mode = .test
+        let strict = try StripeAdapter(configuration)
+        for delivery in life.deliveries.prefix(3) {
+            #expect(await journal.receive(delivery, with: strict).status == 200)
+        }
+        try await expectSize()
+        for adapter in [Failing(life.adapter), Failing(life.adapter, .denied)] {
+            _ = try await replay(journal, with: ["stripe": adapter])
+            try await expectSize()
+        }
+        #expect(try await journal.quarantine.discard(try #require(try await journal.quarantine.list().first)))
+        try await expectSize()
+        #expect(try await replay(journal, with: ["stripe": life.adapter]).accepted == 2)
+        try await expectSize()
+    }
+
     private func replay(
         _ journal: Journal,
         with adapters: [String: any ProviderAdapter]
