@@ -211,15 +211,20 @@ struct StateRows {
     init() {}
 
     /// Reads the states of lineages, and of those that they are linked to, over as many links as there are.
-    init(linkedTo lineages: some Sequence<SubscriptionID>, _ transaction: any JournalTransaction) async throws {
+    ///
+    /// - Parameter isReplacing: true to take a state that cannot be read for one that is missing. Its row is replaced.
+    init(
+        linkedTo lineages: some Sequence<SubscriptionID>,
+        replacingUnreadable isReplacing: Bool = false,
+        _ transaction: any JournalTransaction
+    ) async throws {
         var open = Array(lineages)
         var known = Set(open)
         while let lineage = open.popLast() {
             let key = JournalKey.text(lineage)
             let record = try await transaction.record(key, in: .state)
             records[lineage] = record
-            if let record, !record.body.isEmpty {
-                let state = try CanonicalJSON.value(SubscriptionState.self, from: record.body)
+            if let state = try record.flatMap({ try Self.state(of: $0, replacingUnreadable: isReplacing) }) {
                 // It stands for all of them.
                 if state.subscription == lineage { known.formUnion(state.lineages) }
                 states.append(state)
@@ -227,6 +232,18 @@ struct StateRows {
             }
             let linked = try await Self.lineages(in: .link, of: key, transaction)
             open += linked.filter { known.insert($0).inserted }
+        }
+    }
+
+    /// The state of a row; nil for a lineage that another row stands for.
+    private static func state(
+        of record: JournalRecord,
+        replacingUnreadable isReplacing: Bool
+    ) throws -> SubscriptionState? {
+        guard !record.body.isEmpty else { return nil }
+        do { return try CanonicalJSON.value(from: record.body) } catch {
+            guard isReplacing else { throw error }
+            return nil
         }
     }
 

@@ -192,14 +192,15 @@ extension Journal {
     public struct Rebuild: Hashable, Sendable, Codable {
         /// How many purchases were joined from the log, linked lineages together.
         public var purchases = 0
-        /// Lineages whose stored state is another one than the log gives; at most a thousand.
+        /// Lineages whose stored state is another one than the log gives, or cannot be read; at most a thousand.
         public var differing: [SubscriptionID] = []
     }
 
     /// Joins every state from the log again and compares it with the stored one.
     ///
     /// - Parameter isRepairing: true to store the log's result, with its links, names, accounts and transfers, if the
-    ///   two differ. Facts that only the stored state has are lost then.
+    ///   two differ. Facts that only the stored state has are lost then, and of a question that cannot be read, how to ask it: the
+    ///   next notification brings that again.
     /// - Throws: ``JournalError``.
     public func rebuild(repairing isRepairing: Bool = false) async throws(JournalError) -> Rebuild {
         try await giveOutPositions()
@@ -278,12 +279,12 @@ extension Journal {
             for other in related where !other.id.isEmpty && known.insert(other).inserted { lineages.append(other) }
         }
         guard earliest == position else { return nil }
-        let rows = try await StateRows(linkedTo: lineages, transaction)
+        let rows = try await StateRows(linkedTo: lineages, replacingUnreadable: true, transaction)
         let stored = AccountLedger(rows.states)
         let isRight = lineages.allSatisfy { stored[$0] == ledger[$0] }
         if !isRight, isRepairing { try await rows.write(ledger, of: lineages, transaction) }
         // A journal of an earlier version has none.
-        if isRepairing { try await writeQuestions(of: lineages, in: ledger, transaction) }
+        if isRepairing { try await writeQuestions(of: lineages, in: ledger, replacingUnreadable: true, transaction) }
         return isRight
     }
 

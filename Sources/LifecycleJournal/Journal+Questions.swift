@@ -41,21 +41,26 @@ struct QuestionRow {
     let lineage: SubscriptionID
     private let stored: JournalRecord?
     private(set) var detail: Detail
-    private let before: Detail
+    /// Nil for a row that cannot be read and is replaced.
+    private let before: Detail?
     /// When it is given out; nil leaves it at the time that the question says.
     private var dueAt: Int64?
 
     static func key(_ lineage: SubscriptionID) -> String { JournalKey.text("question", lineage.description) }
 
-    init(of lineage: SubscriptionID, _ transaction: any JournalTransaction) async throws {
-        try self.init(lineage, try await transaction.record(Self.key(lineage), in: .due))
-    }
-
-    init(_ lineage: SubscriptionID, _ record: JournalRecord?) throws {
+    /// - Parameter isReplacing: true to take a row that cannot be read for an empty one, and replace it.
+    init(
+        of lineage: SubscriptionID,
+        replacingUnreadable isReplacing: Bool = false,
+        _ transaction: any JournalTransaction
+    ) async throws {
         self.lineage = lineage
-        stored = record
-        detail = try record.map(Detail.init) ?? Detail()
-        before = detail
+        stored = try await transaction.record(Self.key(lineage), in: .due)
+        do { before = try stored.map(Detail.init) ?? Detail() } catch {
+            guard isReplacing else { throw error }
+            before = nil
+        }
+        detail = before ?? Detail()
     }
 
     var record: JournalRecord? { stored }
@@ -109,7 +114,7 @@ struct QuestionRow {
             record.group = QueuePlace.question.rawValue
             if let dueAt {
                 record.order = dueAt
-            } else if question != before.question {
+            } else if question != before?.question {
                 record.order = question.dueAt.milliseconds
             }
             record.body = try CanonicalJSON.bytes(DueItem(question))
@@ -214,6 +219,7 @@ extension Journal {
         of lineages: [SubscriptionID],
         in ledger: AccountLedger,
         handles: [PurchaseHandle] = [],
+        replacingUnreadable isReplacing: Bool = false,
         _ transaction: any JournalTransaction
     ) async throws {
         var (lineages, ledger) = (lineages, ledger)
@@ -224,7 +230,7 @@ extension Journal {
             isConcerned = try await !Self.transfers(naming: account, transaction).isEmpty
         }
         if isConcerned {
-            ledger.merge(try await Self.rows(of: accounts, transaction).ledger)
+            ledger.merge(try await Self.rows(of: accounts, replacingUnreadable: isReplacing, transaction).ledger)
             lineages += ledger.states.map(\.subscription)
         }
         var questions: [SubscriptionID: [OpenQuestion]] = [:]
@@ -235,7 +241,7 @@ extension Journal {
         }
         // In one order, so that two transactions do not wait for each other.
         for (lineage, open) in questions.sorted(by: { $0.key.precedes($1.key) }) {
-            var row = try await QuestionRow(of: lineage, transaction)
+            var row = try await QuestionRow(of: lineage, replacingUnreadable: isReplacing, transaction)
             if let handle = handles.last(where: { $0.lineage == lineage }) { try keep(handle, in: &row) }
             row.open(open)
             try await row.write(transaction)

@@ -45,6 +45,7 @@ extension Journal {
 
     static func rows(
         of accounts: [Account.Identifier],
+        replacingUnreadable isReplacing: Bool = false,
         _ transaction: any JournalTransaction
     ) async throws -> (ledger: AccountLedger, states: StateRows) {
         var ledger = AccountLedger()
@@ -60,7 +61,7 @@ extension Journal {
                 lineages.formUnion(try await StateRows.lineages(in: .account, of: group, transaction))
                 transfers.formUnion(try await Self.transfers(naming: account, transaction).map(\.transfer))
             }
-            rows = try await StateRows(linkedTo: lineages, transaction)
+            rows = try await StateRows(linkedTo: lineages, replacingUnreadable: isReplacing, transaction)
             ledger = AccountLedger(rows.states, transfers: transfers)
             // A customer's purchases may be bound to their other names, or to the accounts they were transferred from.
             open = (ledger.accounts + transfers.flatMap(\.transfer.from)).filter { known.insert($0).inserted }

@@ -20,6 +20,9 @@ extension Journal {
         public var newEvents = 0
         /// How many deliveries left the quarantine.
         public var replayed = 0
+        /// The questions that could not be asked, since a row cannot be read: their own or that of a state. They are `question/` and
+        /// the purchase, and stay due; ``Journal/rebuild(repairing:)`` mends both rows.
+        public var unreadable: [String] = []
         /// Providers that could not be asked, or refused, and why. Their purchases are asked about in the next round. If
         /// the host has several sources of a provider, the others were still asked.
         public var stopped: [String: DeliveryError.Code] = [:]
@@ -47,7 +50,7 @@ extension Journal {
     ///   - sources: the providers to ask. The store's own API comes before a relay's, in any order of the list.
     ///   - adapters: by source. Their quarantined deliveries whose provider could not be asked are tried again first.
     ///   - limit: how many purchases are asked about at most.
-    /// - Throws: ``JournalError``. If the row of a purchase is `corrupt`, all others are asked about, and its question stays.
+    /// - Throws: ``JournalError``. A row that cannot be read is no error: it is in ``Reconciliation/unreadable``.
     @discardableResult
     public func reconcile(
         with sources: [any LineageQuestions],
@@ -60,7 +63,6 @@ extension Journal {
             detail.unnotedTurn(record.order)
         }
         let time = now().milliseconds
-        var held: JournalError?
         var selection = JournalSelection(group: QueuePlace.question.rawValue, through: time, limit: 16)
         while round.report.asked < limit, round.canAsk, !Task.isCancelled {
             selection.limit = min(16, limit - round.report.asked)
@@ -69,13 +71,12 @@ extension Journal {
             for record in records where round.canAsk {
                 do throws(JournalError) { try await round.settle(record) } catch {
                     guard error.code == .corrupt else { throw error }
-                    held = error
+                    round.report.unreadable.append(record.key.replacing("\n", with: "/"))
                 }
             }
             guard records.count == page.limit, let last = records.last else { break }
             selection = selection.following(last)
         }
-        if let held { throw held }
         return round.report
     }
 

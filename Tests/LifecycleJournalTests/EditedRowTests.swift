@@ -28,6 +28,16 @@ struct EditedRowTests {
 
         func mend() async throws { try await edit { $0.body } }
 
+        /// Edits the questions about the purchases, too.
+        func editQuestions() async throws {
+            try await storage.write { transaction in
+                for var record in try await transaction.records(JournalSelection(limit: 9), in: .due) {
+                    record.detail = Array("{".utf8)
+                    #expect(try await transaction.update(record, in: .due))
+                }
+            }
+        }
+
         private func edit(_ body: @escaping @Sendable (JournalRecord) -> [UInt8]) async throws {
             let stored = stored
             try await storage.write { transaction in
@@ -162,13 +172,47 @@ struct EditedRowTests {
         let free = try #require(try await other.adapter.receive(other.deliveries[0]).lineages.first)
         #expect(try await journal.askAgain(about: .stripe) == 2)
         let stripe = Answerer(.stripe)
-        let error = await #expect(throws: JournalError.self) { try await journal.reconcile(with: [stripe]) }
-        #expect(error?.code == .corrupt)
+        var expected = Journal.Reconciliation()
+        (expected.asked, expected.settled, expected.unknown, expected.unreadable) = (1, 1, 1, ["question/\(held)"])
+        #expect(try await journal.reconcile(with: [stripe]) == expected)
         #expect(stripe.asked.flatMap(\.names) == [free])
         try await edited.mend()
         edited.time.advance(300)
         #expect(try await journal.reconcile(with: [stripe]).settled == 1)
         #expect(stripe.asked.flatMap(\.names) == [free, held])
+    }
+
+    @Test("is mended from the log, with the question about its purchase", arguments: [false, true])
+    func rebuild(isQuestionEdited: Bool) async throws {
+        let edited = try await EditedRow()
+        let (one, journal) = (edited.one, edited.journal)
+        let lineage = try #require(try await one.adapter.receive(one.deliveries[0]).lineages.first)
+        if isQuestionEdited { try await edited.editQuestions() }
+        let differing = try await journal.rebuild().differing
+        #expect(differing == [lineage])
+        await #expect(throws: JournalError.self) { try await journal.state(of: lineage) }
+        #expect(try await journal.rebuild(repairing: true).differing == differing)
+        #expect(try await journal.rebuild().differing == [])
+        edited.time.advance(400 * 86_400)
+        let stripe = Answerer(.stripe)
+        #expect(try await journal.reconcile(with: [stripe]).unreadable == [])
+        #expect(stripe.asked.flatMap(\.names) == [lineage])
+        for delivery in one.deliveries { #expect(await journal.receive(delivery, with: one.adapter).status == 200) }
+        try await edited.expectStates(of: one)
+    }
+
+    @Test("that is a question holds up no other, and is reported")
+    func question() async throws {
+        let edited = try await EditedRow()
+        let (one, other, journal) = (edited.one, edited.other, edited.journal)
+        try await edited.mend()
+        #expect(try await journal.askAgain(about: .stripe) == 1)
+        try await edited.editQuestions()
+        #expect(await journal.receive(other.deliveries[0], with: other.adapter).status == 200)
+        let held = try #require(try await one.adapter.receive(one.deliveries[0]).lineages.first)
+        edited.time.advance(4000 * 86_400)
+        let report = try await journal.reconcile(with: [Answerer(.stripe)])
+        #expect(report.asked == 1 && report.unreadable == ["question/\(held)"])
     }
 
     @Test("holds up no question about another purchase of its customer")

@@ -71,6 +71,7 @@ struct GatewayMetrics: JournalObserver {
     func reconciled(_ report: Journal.Reconciliation) {
         for (outcome, number) in [
             ("settled", report.settled), ("open", report.open), ("exhausted", report.exhausted),
+            ("unreadable", report.unreadable.count),
         ] {
             count("lifecycle_reconcile_questions_total", labels: [("outcome", outcome)], by: Int64(number))
         }

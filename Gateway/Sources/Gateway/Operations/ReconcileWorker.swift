@@ -29,6 +29,12 @@ struct ReconcileWorker: Sendable {
                 metadata: ["count": "\(report.exhausted)"]
             )
         }
+        if !report.unreadable.isEmpty {
+            logger.error(
+                "rows cannot be read, so no provider is asked about their purchases: run `lifecycle journal rebuild`",
+                metadata: ["count": "\(report.unreadable.count)"]
+            )
+        }
         for (provider, code) in report.stopped.sorted(by: { $0.key < $1.key }) {
             logger.warning("a provider cannot be asked", metadata: ["provider": "\(provider)", "reason": "\(code)"])
         }
