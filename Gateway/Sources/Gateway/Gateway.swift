@@ -234,7 +234,9 @@ public struct Gateway: Sendable {
         let server = Application(
             router: router,
             // Longer than proxies keep a connection for reuse, as a rule: they would send a request into one that closes.
-            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
+            server: .http1(
+                configuration: .init(additionalChannelHandlers: [ContinueHandler()], idleTimeout: .seconds(75))
+            ),
             configuration: .init(
                 address: .hostname(configuration.host, port: configuration.port),
                 serverName: "lifecycle-gateway",
