@@ -71,20 +71,26 @@ struct RestoreTests {
         #expect(try await storage.damage() == [])
     }
 
-    @Test("Damage of any page is found")
+    @Test("Damage of any page is found, and a copy with it is never restored")
     func damage() async throws {
         let (_, copy) = try await crash()
         let whole = try Data(contentsOf: URL(fileURLWithPath: copy))
         for page in 1..<whole.count / 4096 {
             var octets = whole
             octets.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(repeating: 0xFF, count: 4096))
-            let path = folder.path("damaged-\(page)")
-            try octets.write(to: URL(fileURLWithPath: path))
+            let (path, source) = (folder.path("damaged-\(page)"), folder.path("source-\(page)"))
+            for path in [path, source] { try octets.write(to: URL(fileURLWithPath: path)) }
             let findings: [String]
             do { findings = try await journal(SQLiteJournalStorage(path: path)).verify().findings } catch {
                 findings = ["\(error)"]
             }
             #expect(!findings.isEmpty, "page \(page)")
+            let restored = folder.path("restored-\(page)")
+            let error = await #expect(throws: JournalError.self, "page \(page)") {
+                try await SQLiteJournalStorage.restore(path: restored, from: source)
+            }
+            #expect(error?.code == .corrupt, "page \(page)")
+            #expect(!FileManager.default.fileExists(atPath: restored), "page \(page)")
         }
     }
 
@@ -116,5 +122,13 @@ struct RestoreTests {
             #expect(try await restored.events(after: reader) == [])
             #expect(try await restored.verify().findings == [])
         }
+        // The next restore is noted by a clock that is behind.
+        let behind = journal(storage)
+        try await behind.noteRestore()
+        let other = try StripeLife(seed: "other")
+        #expect(await behind.receive(other.deliveries[0], with: other.adapter).status == 200)
+        let events = try await behind.events(after: reader)
+        #expect(!events.isEmpty && events.allSatisfy { $0.position > reader })
+        #expect(try await behind.verify().findings == [])
     }
 }
