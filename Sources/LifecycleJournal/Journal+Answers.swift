@@ -39,7 +39,13 @@ extension Journal {
             selection.limit = min(16, limit - seen)
             let page = selection
             let records = try await read { try await $0.records(page, in: .due) }
-            for record in records { try await answer(record, with: answerers, into: &report) }
+            for record in records {
+                do throws(JournalError) { try await answer(record, with: answerers, into: &report) } catch {
+                    // One row that cannot be read must not hold up the answers behind it: each has a deadline.
+                    guard error.code == .corrupt else { throw error }
+                    observer.observe(.unreadable(.due))
+                }
+            }
             seen += records.count
             guard records.count == page.limit, let last = records.last else { break }
             selection = selection.following(last)

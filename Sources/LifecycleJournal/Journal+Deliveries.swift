@@ -251,31 +251,23 @@ extension Journal {
         let time = now()
         let until = time.milliseconds + max(lease.milliseconds, 1)
         let sources = Set(adapters.keys)
-        let records = try await write { transaction in
-            var taken: [JournalRecord] = []
-            var selection = JournalSelection(
-                group: DeliveryPlace.waiting.rawValue,
-                through: time.milliseconds,
-                limit: limit
-            )
-            while taken.count < limit {
-                let records = try await transaction.records(selection, in: .delivery)
-                for var record in records where taken.count < limit {
-                    var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
-                    guard sources.contains(detail.source) else { continue }
-                    detail.attempts += 1
-                    detail.turnSetAt = time.milliseconds
-                    record.detail = try CanonicalJSON.bytes(detail)
-                    record.order = until
-                    guard try await transaction.update(record, in: .delivery) else { continue }
-                    record.version += 1
-                    taken.append(record)
-                }
-                guard records.count == limit, let last = records.last else { break }
-                selection = selection.following(last)
+        let (records, isPassingOver) = try await write { transaction in
+            let waiting = DeliveryPlace.waiting.rawValue
+            let selection = JournalSelection(group: waiting, through: time.milliseconds, limit: limit)
+            return try await transaction.values(of: selection, in: .delivery) { record -> JournalRecord? in
+                var detail = try DeliveryDetail(of: record)
+                guard sources.contains(detail.source) else { return nil }
+                detail.attempts += 1
+                detail.turnSetAt = time.milliseconds
+                var taken = record
+                taken.detail = try CanonicalJSON.bytes(detail)
+                taken.order = until
+                guard try await transaction.update(taken, in: .delivery) else { return nil }
+                taken.version += 1
+                return taken
             }
-            return taken
         }
+        if isPassingOver { observer.observe(.unreadable(.delivery)) }
         if records.count < limit {
             let place = DeliveryPlace.waiting.rawValue
             try await correctTurns(in: .delivery, place, DeliveryDetail.self) { $0.attempts == 0 ? $1.order : nil }

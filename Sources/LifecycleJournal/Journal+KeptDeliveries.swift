@@ -83,8 +83,8 @@ extension Journal {
     ///
     /// - Returns: true if it was still there.
     static func delete(_ delivery: JournalRecord, _ transaction: any JournalTransaction) async throws -> Bool {
-        let detail = try CanonicalJSON.value(DeliveryDetail.self, from: delivery.detail)
-        for lineage in detail.lineages ?? [] {
+        // One that cannot be read goes as well.
+        for lineage in (try? DeliveryDetail(of: delivery))?.lineages ?? [] {
             let key = JournalKey.text("delivery", lineage, delivery.key)
             guard let record = try await transaction.record(key, in: .link) else { continue }
             _ = try await transaction.delete(record, from: .link)

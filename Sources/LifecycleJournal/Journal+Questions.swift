@@ -160,9 +160,9 @@ extension Journal {
                 through: time.milliseconds,
                 limit: limit
             )
-            return try await transaction.records(selection, in: .due).map {
+            return try await transaction.values(of: selection, in: .due) {
                 try CanonicalJSON.value(DueItem.self, from: $0.body)
-            }
+            }.values
         }
     }
 

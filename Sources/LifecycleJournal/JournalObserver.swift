@@ -20,6 +20,9 @@ public enum JournalObservation: Sendable {
     case gaveUp(JournalTable)
     /// A delivery of this source was not kept, since its quarantine is full. Replay or discard what is in it.
     case quarantineFull(source: String)
+    /// A row that is due cannot be read, or one that it follows from: it is passed over, and the others are not held up. Each look at
+    /// the queue reports it again.
+    case unreadable(JournalTable)
     /// A provider was asked about a purchase as often as is of use, and nothing settled the question.
     case questionExhausted(DueItem)
     /// A duty is still owed in the last third of its time: an attempt has failed, or no one answers it.

@@ -107,23 +107,24 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         let time = journal.now().milliseconds
         let until = time + max(lease.milliseconds, 1)
         let table = table
-        let items = try await journal.write { transaction in
-            var items: [Item] = []
-            // Others may take the same rows at this moment, and are faster with some.
+        let (items, isPassingOver) = try await journal.write { transaction in
             let selection = JournalSelection(group: QueuePlace.due.rawValue, through: time, limit: limit)
-            for var record in try await transaction.records(selection, in: table) {
+            return try await transaction.values(of: selection, in: table) { record -> Item? in
                 var detail = try QueueDetail(of: record)
                 let attempts = detail.attempts
                 detail.attempts += 1
                 detail.turnSetAt = time
-                record.detail = try CanonicalJSON.bytes(detail)
-                record.order = until
-                guard try await transaction.update(record, in: table) else { continue }
-                record.version += 1
-                items.append(try Item(record, attempts: attempts))
+                var leased = record
+                leased.detail = try CanonicalJSON.bytes(detail)
+                leased.order = until
+                var written = leased
+                written.version += 1
+                let item = try Item(written, attempts: attempts)
+                // Others may take the same rows at this moment, and are faster with some.
+                return try await transaction.update(leased, in: table) ? item : nil
             }
-            return items
         }
+        if isPassingOver { journal.observer.observe(.unreadable(table)) }
         if items.count < limit { try await journal.correctTurns(in: table) }
         return items
     }
@@ -202,14 +203,24 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     ///
     /// - Throws: ``JournalError``.
     public func oldest() async throws(JournalError) -> Item? {
+        var number = Int64.min
+        while let record = try await oldest(after: number) {
+            if let item = try? item(record) { return item }
+            number = record.number
+        }
+        return nil
+    }
+
+    private func oldest(after number: Int64) async throws(JournalError) -> JournalRecord? {
         let table = table
         var selection = JournalSelection(group: QueuePlace.due.rawValue, limit: 1000)
         var oldest: JournalRecord?
         while true {
             let page = selection
             let records = try await journal.read { try await $0.records(page, in: table) }
-            oldest = ([oldest].compactMap(\.self) + records).min { $0.number < $1.number }
-            guard records.count == page.limit, let last = records.last else { return try item(oldest) }
+            let later = records.filter { $0.number > number }
+            oldest = ([oldest].compactMap(\.self) + later).min { $0.number < $1.number }
+            guard records.count == page.limit, let last = records.last else { return oldest }
             selection = selection.following(last)
         }
     }
@@ -225,9 +236,9 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     private func items(_ selection: JournalSelection) async throws(JournalError) -> [Item] {
         let table = table
         return try await journal.read { transaction in
-            try await transaction.records(selection, in: table).map { record in
+            try await transaction.values(of: selection, in: table) { record in
                 try Item(record, attempts: QueueDetail(of: record).attempts)
-            }
+            }.values
         }
     }
 
@@ -500,8 +511,9 @@ extension Journal {
     ) async throws(JournalError) -> [DueItem] {
         let all = JournalSelection(group: QueuePlace.due.rawValue, limit: 1000)
         let found = try await read { transaction in
-            try await transaction.allRecords(all, in: .due).map { record in
-                (item: try CanonicalJSON.value(DueItem.self, from: record.body), number: record.number)
+            try await transaction.allRecords(all, in: .due).compactMap { record in
+                // A row that cannot be read must not hide the others.
+                (try? CanonicalJSON.value(DueItem.self, from: record.body)).map { (item: $0, number: record.number) }
             }
         }
         // The rows' own order changes with every attempt, so that a page would miss some.

@@ -64,7 +64,7 @@ public struct Quarantine: Sendable {
 
     func list(_ selection: JournalSelection) async throws(JournalError) -> [Entry] {
         try await journal.read { transaction in
-            try await transaction.records(selection, in: .delivery).map(Entry.init)
+            try await transaction.values(of: selection, in: .delivery) { try Entry($0) }.values
         }
     }
 
@@ -181,7 +181,7 @@ public struct Quarantine: Sendable {
         while true {
             let records = try await transaction.records(selection, in: .delivery)
             for record in records {
-                let source = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail).source
+                guard let source = try? DeliveryDetail(of: record).source else { continue }
                 sizes[source, default: Size(of: nil)].change(from: nil, to: record)
             }
             guard records.count == selection.limit, let last = records.last else { return sizes }

@@ -215,6 +215,60 @@ struct EditedRowTests {
         #expect(report.asked == 1 && report.unreadable == ["question/\(held)"])
     }
 
+    @Test("of a queue is passed over and reported, and the others are given out", arguments: [1, 16])
+    func queues(limit: Int) async throws {
+        let (life, storage, observer) = (try StripeLife(), MemoryJournal(), RecordingObserver())
+        let now = StripeLife.start + 4000 * 86_400
+        let journal = Journal(storage, observer: observer, now: { now })
+        let unreadable: [(JournalTable, String)] = [
+            (.delivery, "waiting"), (.delivery, "quarantined"), (.delivery, "kept"), (.event, "due"), (.event, "dead"),
+            (.due, "due"),
+            (.due, "question"),
+        ]
+        try await storage.write { transaction in
+            for (table, group) in unreadable {
+                for number in 1...3 {
+                    let text = Array("{".utf8)
+                    let row = JournalRecord(key: "\(group)\(number)", group: group, body: text, detail: text)
+                    _ = try await transaction.insert(row, into: table)
+                }
+            }
+        }
+        var (news, duties) = ([EventID](), [String]())
+        for delivery in life.deliveries {
+            #expect(await journal.accept(delivery, with: life.adapter).status == 200)
+        }
+        var taken = 0
+        while case let count = try await journal.work(with: ["stripe": life.adapter], limit: limit), count > 0 {
+            taken += count
+        }
+        #expect(taken == life.deliveries.count)
+        try await journal.apply(AnswersTests.required)
+        let expected = try await journal.events(limit: 1000).filter(\.event.isNews).map(\.event.event.id)
+        let oldest = try await journal.outbox.oldest()
+        #expect(oldest?.value.event.id == expected.first)
+        while case let items = try await journal.outbox.next(limit, lease: .seconds(60)), !items.isEmpty {
+            for item in items { #expect(try await journal.outbox.done(item)) }
+            news += items.map(\.value.event.id)
+        }
+        #expect(news.count == expected.count && Set(news) == Set(expected))
+        let answers = try await journal.answer(with: [Store()])
+        #expect(answers.answered + answers.abandoned == 1)
+        try await journal.schedule(DueItem("call", id: "1", dueAt: now))
+        while let item = try await journal.duties.next(lease: .seconds(60)).first {
+            #expect(try await journal.duties.done(item))
+            duties.append(item.id)
+        }
+        #expect(duties == ["1"])
+        #expect(try await journal.prune(before: .distantPast) == 3)
+        #expect(try await journal.outbox.oldest()?.id == nil)
+        #expect(try await journal.outbox.abandoned(limit: limit).isEmpty)
+        #expect(try await journal.quarantine.list(limit: limit).isEmpty)
+        #expect(try await journal.questions(at: Date(timeIntervalSince1970: 1), limit: limit).isEmpty)
+        #expect(try await journal.due(at: now).isEmpty)
+        #expect(observer.unreadable == [.delivery, .event, .due])
+    }
+
     @Test("holds up no question about another purchase of its customer")
     func questionsOfOneCustomer() async throws {
         let storage = MemoryJournal()

@@ -45,6 +45,9 @@ final class ManualTime: Sendable {
 final class RecordingObserver: JournalObserver {
     private let stored = Mutex<[JournalObservation]>([])
     func observe(_ observation: JournalObservation) { stored.withLock { $0.append(observation) } }
+    var unreadable: Set<JournalTable> {
+        Set(stored.withLock { $0 }.compactMap { if case .unreadable(let table) = $0 { table } else { nil } })
+    }
     var deliveries: [DeliveryObservation] {
         stored.withLock { $0 }.compactMap { if case .delivery(let delivery) = $0 { delivery } else { nil } }
     }

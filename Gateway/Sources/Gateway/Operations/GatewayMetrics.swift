@@ -15,6 +15,7 @@ struct GatewayMetrics: JournalObserver {
         case .quarantineFull(let source): count("lifecycle_quarantine_refused_total", labels: [("source", source)])
         case .gaveUp(let table): count("lifecycle_dead_letters_total", labels: [("queue", table.rawValue)])
         case .deadlineNear(let item): count("lifecycle_deadlines_near_total", labels: [("kind", item.kind.rawValue)])
+        case .unreadable(let table): count("lifecycle_unreadable_rows_total", labels: [("table", table.rawValue)])
         case .questionExhausted(let item):
             count("lifecycle_questions_exhausted_total", labels: [("reason", item.kind.rawValue)])
         @unknown default: break

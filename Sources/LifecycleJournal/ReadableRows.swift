@@ -1,0 +1,30 @@
+import Normalizer
+
+extension JournalTransaction {
+    /// The values that rows give, up to the limit of a selection. A row that gives none, or that cannot be read, is passed over: it must
+    /// not hold up the rows behind it.
+    ///
+    /// - Parameter read: gives the value of a row; it may take the row out of the selection.
+    /// - Returns: with true if a row could not be read.
+    func values<Value>(
+        of selection: JournalSelection,
+        in table: JournalTable,
+        _ read: (JournalRecord) async throws -> Value?
+    ) async throws -> (values: [Value], isPassingOver: Bool) {
+        var (values, isPassingOver) = ([Value](), false)
+        var page = selection
+        while values.count < selection.limit {
+            let records = try await records(page, in: table)
+            for record in records where values.count < selection.limit {
+                do {
+                    if let value = try await read(record) { values.append(value) }
+                } catch is InvalidValue {
+                    isPassingOver = true
+                }
+            }
+            guard records.count == page.limit, let last = records.last else { break }
+            page = page.following(last)
+        }
+        return (values, isPassingOver)
+    }
+}
