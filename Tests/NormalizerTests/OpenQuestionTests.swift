@@ -42,13 +42,17 @@ struct OpenQuestionTests {
         )
     }
 
-    private static func renews(_ willRenew: Bool) -> Fact {
-        .renewalIntent(.init(RenewalTerms(willRenew: willRenew)))
+    private static func renews(_ willRenew: Bool, at days: TimeInterval? = nil) -> Fact {
+        .renewalIntent(.init(RenewalTerms(willRenew: willRenew, renewsAt: days.map { start + $0 * day })))
     }
 
     private static func ended(_ reason: LifecycleEvent.Expired.Reason) -> Fact {
         .periodEnded(.init(start: start, transaction: "1", at: start + 30 * day, reason: reason))
     }
+
+    private static let replaced = Fact.periodEnded(
+        .init(start: start, transaction: "1", at: start + 10 * day, reason: .replaced)
+    )
 
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -147,6 +151,36 @@ struct OpenQuestionTests {
             testDescription: "an owner of nothing that is known",
             statements: [(at: 0, facts: [.owner(Account("ada", .appUserID))])],
             open: [("unknown_purchase", 1)]
+        ),
+        Case(
+            testDescription: "a purchase that runs on after a replaced one, and is not known",
+            statements: [month, (at: 10 * day, facts: [replaced, renews(true, at: 20)])],
+            open: [("unknown_period", 241)]
+        ),
+        Case(
+            testDescription: "the same once it is known",
+            statements: [
+                month,
+                (at: 10 * day, facts: [replaced, renews(true, at: 20), period(10, 20, transaction: "2")]),
+            ],
+            open: [("renewal_due", 481)]
+        ),
+        Case(
+            testDescription: "a purchase that follows one that does not renew, and is not known",
+            statements: [
+                (at: 0, facts: [period(0, 30), renews(true)]), (at: 29 * day, facts: [renews(false, at: 60)]),
+            ],
+            open: [("unknown_period", 721)]
+        ),
+        Case(
+            testDescription: "the end of the purchase that was replaced, in the milliseconds of another channel",
+            statements: [month, (at: 10 * day, facts: [replaced, renews(true, at: 30.000_005)])],
+            open: []
+        ),
+        Case(
+            testDescription: "an end that was over when it was named",
+            statements: [month, (at: 40 * day, facts: [ended(.customer), renews(false, at: 35)])],
+            open: []
         ),
         Case(
             testDescription: "an end that was stated",

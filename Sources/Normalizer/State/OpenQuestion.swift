@@ -28,6 +28,8 @@ public struct OpenQuestion: Hashable, Sendable, Codable {
         public static let unknownPurchase: Reason = "unknown_purchase"
         /// Two statements cannot both be so, see ``SubscriptionState/contradictions``.
         public static let contradiction: Reason = "contradiction"
+        /// The store names the end of a purchase that runs, and no known period ends then.
+        public static let unknownPeriod: Reason = "unknown_period"
         /// The host wants to know, see a journal's `askAgain(about:)`.
         public static let requested: Reason = "requested"
 
@@ -153,7 +155,13 @@ extension SubscriptionState {
             guard let pause = pause(timeline) else { return [] }
             let moment = pause.value.resumesAt?.millisecondsSince1970.addingClamped(Self.hour)
             return [(moment ?? max(end, pause.by.milliseconds).addingClamped(24 * Self.hour), .paused)]
-        default: return []
+        default:
+            // A statement about an earlier purchase, such as its refund, may be the first to show that there is a later one.
+            guard let renewal = renewalIntent(timeline), let renewsAt = renewal.value.terms.renewsAt else { return [] }
+            let (named, stated) = (renewsAt.millisecondsSince1970, renewal.by.milliseconds)
+            guard max(end, stated).isClearly(before: named), !timeline.periods.contains(where: { $0.ends(at: named) })
+            else { return [] }
+            return [(max(end, stated).addingClamped(Self.hour), .unknownPeriod)]
         }
     }
 
@@ -199,6 +207,13 @@ extension SubscriptionState {
             if let next = registers.intent?.value.terms.nextProduct { products.insert(next) }
         }
         return products
+    }
+}
+
+extension PeriodTimeline.Period {
+    /// True if it is stated to end at a moment, give or take the difference between two channels.
+    fileprivate func ends(at moment: Int64) -> Bool {
+        !end.isClearly(before: moment) && !moment.isClearly(before: end)
     }
 }
 
