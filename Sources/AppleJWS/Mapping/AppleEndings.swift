@@ -5,8 +5,7 @@ extension AppleSnapshot {
     /// True if a renewal failed, and the App Store does not try again: the subscription is over, whatever the notification is
     /// called.
     var isGivenUp: Bool {
-        guard notification?.type == .didFailToRenew, renewalInfo?.isInBillingRetryPeriod != true else { return false }
-        return status.map { $0 == .expired } ?? (renewalInfo?.expirationIntent != nil)
+        notification?.type == .didFailToRenew && (renewal?.isOver ?? (status == .expired))
     }
 
     /// The last moment of access that the store stated.

@@ -88,10 +88,31 @@ final class AppleRenewalSnapshot {
         return current.hasOctets(of: id)
     }
 
+    /// True if Apple says that the subscription has expired, and not that it tries the charge again.
+    var isOver: Bool {
+        guard renewalInfo.isInBillingRetryPeriod != true else { return false }
+        return notification?.type == .expired
+            || status.map { $0 == .expired } ?? (renewalInfo.expirationIntent != nil)
+    }
+
     /// True if Apple says that grace runs, and not until when.
     var isGraceOpen: Bool {
         renewalInfo.gracePeriodExpiresDate == nil
             && (status == .gracePeriod || notification.map { $0 == (.didFailToRenew, .gracePeriod) } ?? false)
+    }
+
+    /// True if Apple states when a grace period ends that has not ended yet. There is no such date without grace
+    /// (https://developer.apple.com/documentation/storekit/product/subscriptioninfo/renewalinfo/graceperiodexpirationdate),
+    /// and a charge may fail before the period ends, which is when Apple first says that it tries again
+    /// (https://developer.apple.com/forums/thread/749813). A date before the end of the latest purchase is of an earlier one.
+    private var isGraceStated: Bool {
+        guard let date = renewalInfo.gracePeriodExpiresDate, status.map(\.givesAccess) ?? true else { return false }
+        return date > max(assertedAt, paidUntil ?? assertedAt)
+    }
+
+    /// True if the notification itself says that a charge failed and is tried again.
+    private var isFailureReported: Bool {
+        notification.map { $0.type == .didFailToRenew || $0.type == .gracePeriodExpired } ?? false
     }
 
     /// The end of the grace period, if there is one: stated, or as far as any can go where Apple says that it runs and leaves
@@ -106,7 +127,7 @@ final class AppleRenewalSnapshot {
     private var billing: Fact.Billing {
         let isOutstanding =
             renewalInfo.isInBillingRetryPeriod == true || status == .billingRetry || status == .gracePeriod
-            || isGraceOpen
+            || !isOver && (isFailureReported || isGraceStated)
         guard isOutstanding else { return Fact.Billing(.settled, periodStart: periodStart) }
         let graceUntil = graceUntil
         let inGrace = graceUntil.map { $0 > assertedAt } ?? false
