@@ -107,6 +107,23 @@ import Testing
         #expect(try await Outcome(whole).events == outcome.events)
     }
 
+    @Test(
+        "stops where Apple says that there are more notifications, and not from where on",
+        arguments: ["", #""paginationToken":"t","#]
+    )
+    func endless(token: String) async throws {
+        let world = try World()
+        let body = Array(#"{"notificationHistory":[],\#(token)"hasMore":true}"#.utf8)
+        world.transport.on(.any, respond: HTTPTransportResponse(status: 200, body: body))
+        let history = try world.client().history(in: .production)
+        let journal = Journal(MemoryJournal(), now: { World.start })
+        await #expect(throws: DeliveryError.self) { try await journal.backfill(from: history, since: Self.start) }
+        // The next run reads it again.
+        let (remembering, deliveries) = try self.world()
+        let report = try await journal.backfill(from: remembering.client().history(in: .production))
+        #expect(report.deliveries == deliveries.count)
+    }
+
     @Test("begins with the first notification of its environment, and not of another one")
     func beginning() async throws {
         let (world, deliveries) = try world()

@@ -168,6 +168,27 @@ import Testing
         #expect(results.flatMap(\.lineages).contains(Self.lineage))
     }
 
+    @Test(
+        "are stated in part where Apple says that there are more transactions, and not from where on",
+        arguments: ["", #""revision":"r","#]
+    )
+    func endless(revision: String) async throws {
+        let world = try World()
+        let body = Array(#"{"signedTransactions":[],\#(revision)"hasMore":true}"#.utf8)
+        world.transport.on(
+            .init(path: "/inApps/v2/history/1000"),
+            respond: HTTPTransportResponse(status: 200, body: body)
+        )
+        world.serve()
+        world.state.withLock { $0.production.purchases = [Self.purchase()] }
+        let answer = try await world.client().ask(LineageQuestion(Self.lineage, askedAt: World.start))
+        guard case .incomplete(let results, because: .malformed) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(results.flatMap(\.lineages).contains(Self.lineage))
+    }
+
     @Test("if bought once, are found behind more transactions than can be read, which do not pass for all")
     func truncated() async throws {
         let world = try World()

@@ -92,8 +92,7 @@ public struct AppStoreHistory: DeliveryHistory {
             let answer = try await server.notificationHistory(query, page: token, in: environment)
             entries += answer.entries
             count += 1
-            // A page that leads to itself would be asked for again and again.
-            token = answer.next == token ? nil : answer.next
+            token = answer.next
         } while token != nil
         return entries
     }

@@ -102,10 +102,11 @@ extension AppStoreServerClient: LineageQuestions {
                 found.results.append(try stated { () throws(DeliveryError) in try adapter.normalize(transaction) })
             }
             found.refused = found.refused ?? page.refused.first
-            guard page.hasMore, let next = page.revision, next != revision else { return }
+            guard page.hasMore else { return }
+            guard let next = page.revision, next != revision else { break }
             revision = next
         }
-        found.refused = AppStoreServerError(.unreadable, "answer: more than \(Self.maximumPages) pages of transactions")
+        found.refused = AppStoreServerError(.unreadable, "answer: more transactions than can be read")
     }
 
     private func stated(

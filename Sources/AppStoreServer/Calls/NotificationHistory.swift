@@ -122,16 +122,20 @@ extension AppStoreServerClient {
             body: try Self.body(HistoryRequest(query))
         )
         let answer = try await answer(to: call, in: environment)
-        return try Self.reading { () throws(JSONError) in
+        let (entries, next) = try Self.reading { () throws(JSONError) in
             let list = try answer.reader.optionalArray("notificationHistory")
             var entries: [NotificationHistoryPage.Entry] = []
             for element in list.map(Array.init) ?? [] {
                 entries.append(try Self.entry(ObjectReader(element), receivedAt: answer.receivedAt))
             }
             let hasMore = try answer.reader.optionalBool("hasMore") ?? false
-            let token = try answer.reader.optionalString("paginationToken")
-            return NotificationHistoryPage(entries: entries, next: hasMore ? token : nil)
+            return (entries, hasMore ? try answer.reader.string("paginationToken") : nil)
         }
+        // A list that breaks off must not pass for a whole one.
+        guard next == nil || next != page else {
+            throw AppStoreServerError(.unreadable, "answer: a page of the history leads to itself")
+        }
+        return NotificationHistoryPage(entries: entries, next: next)
     }
 
     /// A `signedPayload` with its attempts, as the history and the status of a test have it.
