@@ -75,7 +75,7 @@ struct AppleSeparateRenewalInfoTests {
             (items, items("A", renewing: true), 1, 5),
             ([:], ["autoRenewProductId": #""other""#], 1, 5),
             ([:], ["priceIncreaseStatus": "0", "renewalPrice": "19990", "currency": #""USD""#], 1, 5),
-            ([:], retrying, 4, 30), ([:], retrying, 3, 30),
+            ([:], retrying, 4, 30), ([:], retrying, 3, 30), ([:], ["gracePeriodExpiresDate": "@46"], 1, 29),
             ([:], retrying.merging(["gracePeriodExpiresDate": "@46"]) { $1 }, 4, 30),
         ] as [(Members, Members, Int64, Double)],
         [-60, -1, 1, 60] as [Double]
