@@ -1,7 +1,7 @@
 /// The hash table that the index keeps for the names of an object.
 ///
 /// Few names are listed side by side instead, since a walk over them takes no longer, and so are many, since anyone can make
-/// names of one hash. Without tables a verified subscription update takes 4 % more instructions.
+/// names of one hash. Without tables a verified subscription update takes 3 % more instructions.
 struct NameTable {
     /// The most names that are few.
     static let fewest = 6
