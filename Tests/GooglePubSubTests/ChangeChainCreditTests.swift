@@ -19,12 +19,13 @@ struct ChangeChainCreditTests {
         var ends = 30.0
         /// In cents.
         var charge: Int64
+        var currency = "EUR"
 
         static let basic = Purchase(product: "basic", begins: 0, charge: 1000)
     }
 
     /// The last purchase, and what Google Play answers about the others and about its order.
-    private struct Last {
+    struct Last {
         var purchase = Vectors.purchase("ACTIVE")
         var token = ""
         var answers: [GoogleResolution.Lookup] = []
@@ -40,11 +41,11 @@ struct ChangeChainCreditTests {
         }
     }
 
-    private static func time(_ days: Double) -> Int64 { Known.start + Int64(days * Double(Known.day)) }
+    static func time(_ days: Double) -> Int64 { Known.start + Int64(days * Double(Known.day)) }
 
     private static func order(_ id: String, of purchase: Purchase, stated: Bool = false) -> GoogleResolution.Lookup {
         let total =
-            #"{"currencyCode":"EUR","units":"\#(purchase.charge / 100)","nanos":\#(purchase.charge % 100 * 10_000_000)}"#
+            #"{"currencyCode":"\#(purchase.currency)","units":"\#(purchase.charge / 100)","nanos":\#(purchase.charge % 100 * 10_000_000)}"#
         let times =
             stated
             ? #","subscriptionDetails":{"servicePeriodStartTime":\#(Vectors.JSON.time(time(purchase.begins))),"#
@@ -60,7 +61,7 @@ struct ChangeChainCreditTests {
     }
 
     /// The notification of each purchase, and that of the end of each that was replaced.
-    private static func notified(
+    static func notified(
         _ chain: [Purchase]
     ) throws -> (bought: [Normalization], replaced: [Normalization], last: Last) {
         var (bought, replaced): ([Normalization], [Normalization]) = ([], [])
@@ -91,7 +92,11 @@ struct ChangeChainCreditTests {
     }
 
     /// The balance, in days of the first period, whatever arrived first.
-    private static func balance(_ results: [Normalization], at day: Double) -> Int64? {
+    static func balance(
+        _ results: [Normalization],
+        at day: Double,
+        under policy: CreditPolicy = Known.policy
+    ) -> Int64? {
         let balances = Set(
             [results, results.reversed(), results + results].map { results in
                 var ledger = AccountLedger()
@@ -99,8 +104,7 @@ struct ChangeChainCreditTests {
                     for event in result.events { _ = ledger.apply(event) }
                     for statement in result.statements { ledger.apply(statement) }
                 }
-                return CreditStatement(of: ledger.states, under: Known.policy, uses: [], at: Play.date(time(day)))
-                    .balance
+                return CreditStatement(of: ledger.states, under: policy, uses: [], at: Play.date(time(day))).balance
             }
         )
         return balances.count == 1 ? balances.first : nil
@@ -167,6 +171,39 @@ struct ChangeChainCreditTests {
     }
 
     private static let prorated = Purchase(product: "pro", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 500)
+
+    /// Any word about the first period after a change states the change, since its own notification may be lost for good.
+    @Test(
+        "a change whose notification is lost is known by the next one, whatever it reports",
+        arguments: ["CHARGE_PRORATED_PRICE", "CHARGE_FULL_PRICE", "WITHOUT_PRORATION", "WITH_TIME_PRORATION"],
+        [3, 7, 8, 9, 11, 18, 19, 22, 99]
+    )
+    func changeLost(mode: String, number: Int) throws {
+        var change = Self.prorated
+        change.mode = mode
+        switch mode {
+        case "CHARGE_FULL_PRICE": (change.ends, change.charge) = (60, 2000)
+        case "WITH_TIME_PRORATION": (change.ends, change.charge) = (22.5, 0)
+        case "WITHOUT_PRORATION": change.charge = 0
+        default: break
+        }
+        let (bought, replaced, last) = try Self.notified([.basic, change])
+        let next = try last.notified(number, at: 17) { purchase in
+            if number == 9 { purchase.items[0].expiry = Self.time(change.ends + 3) }
+            if number == 3 {
+                purchase.state = "CANCELED"
+                purchase.items[0].isRenewing = false
+                purchase.extra["canceledStateContext"] = Vectors.canceledByUser
+            }
+        }
+        let known = try #require(Self.balance(bought + replaced, at: 18))
+        var lists = [bought.prefix(1) + [next], bought.prefix(1) + [next] + replaced, bought + [next]]
+        // Of a rest whose end was put off, nothing but a word of before says until when it was charged for.
+        if number != 9 || mode != "CHARGE_PRORATED_PRICE" { lists.append([next]) }
+        for (place, results) in lists.enumerated() {
+            #expect(Self.balance(Array(results), at: 18) == known, "list \(place)")
+        }
+    }
 
     /// Google Play puts the end off for a developer's deferral, and for a day while it tries a declined charge again.
     @Test("an end that is put off changes nothing of what a prorated charge paid for", arguments: [3.0, 1.0])

@@ -50,9 +50,9 @@ extension PlayItem {
         return facts
     }
 
-    /// How the purchase took the place of another, where no event says it.
+    /// How the purchase took the place of another.
     private var change: Fact.ProductSwitch? {
-        guard let (from, proration) = isPeriodStated ? boughtAgain ?? deferredChange : replacedChange else {
+        guard let (from, proration) = (isPeriodStated ? boughtAgain ?? deferredChange : nil) ?? firstChange else {
             return nil
         }
         return Fact.ProductSwitch(
@@ -84,20 +84,26 @@ extension PlayItem {
         return (replacement.productID.map { ProductID($0).under(replacement.basePlanID) }, .deferred)
     }
 
-    /// The change that a purchase, replaced itself since, began with: its own event may never have been reported.
-    private var replacedChange: Origin? {
-        guard lastedUntilReplaced, !isContinued,
-            case .productChanged(let change) = SubscriptionMapping(item: self).began.event
+    /// The change that the purchase began with. Each answer about its first period states it, since the notification of the change may be
+    /// lost for good.
+    private var firstChange: Origin? {
+        guard isPeriodStated && !isStartInferred || lastedUntilReplaced, !isRenewalOrder, let change = begunChange
         else { return nil }
         return (change.from, change.proration)
     }
 
+    private var begunChange: LifecycleEvent.ProductChange? {
+        guard !isContinued, case .productChanged(let change) = SubscriptionMapping(item: self).began.event,
+            change.direction != .addOns
+        else { return nil }
+        return change
+    }
+
     /// The period that a change began with, as its first renewal shows it: the notification of the change may be lost for good.
     private var firstPeriod: [Fact] {
-        guard type == .renewed, let transaction, transaction.renewal == 0, !isContinued, item.replacement != nil,
+        guard type == .renewed, let transaction, transaction.renewal == 0, item.replacement != nil,
             item.replacement?.mode != .deferred, let begun = purchase.startTime, let end = start, !isStartInferred,
-            begun < end, case .productChanged(let change) = SubscriptionMapping(item: self).began.event,
-            change.direction != .addOns
+            begun < end, let change = begunChange
         else { return [] }
         return [
             .period(
