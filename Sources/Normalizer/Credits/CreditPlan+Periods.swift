@@ -64,6 +64,10 @@ extension CreditPlan {
         var worth: Money?
         /// Which share of that was paid, and not set off.
         var share = ExactFraction.whole
+        /// How many periods that is the share of.
+        var periods: Int64 = 1
+        /// A charge of a whole period before it, with the policy's price for that.
+        var priceLevelBefore: (charge: Money, list: Money)?
         /// True if it continues the credits of the tenure that it replaced.
         var keepsCredits = false
         var payment = 0
@@ -109,6 +113,8 @@ extension CreditPlan {
         let change = Change(from: old, to: new, policy)
         reading.tenures[position].worth = change.worth
         reading.tenures[position].share = change.share
+        reading.tenures[position].periods = change.periods
+        reading.tenures[position].priceLevelBefore = old.priceLevel
         reading.tenures[position].keepsCredits = change.keepsCredits
         if change.setOff != .none { payments[payment].setOff = (old.payment, change.setOff) }
         if change.returned != .none {
@@ -128,12 +134,11 @@ extension CreditPlan {
 
     private mutating func add(_ tenure: Tenure, state: Int, under policy: CreditPolicy, until horizon: Int64) {
         guard let from = tenure.from, let full = tenure.credits, !tenure.keepsCredits else { return }
+        let all = Int128(full) * Int128(tenure.periods)
         func add(_ number: Int?, from: Int64, until: Int64, part: ExactFraction) {
             guard from < until, from <= horizon else { return }
             let share = tenure.share.multiplied(by: part)
-            guard let credits = share.applied(to: Int128(full), policy.rounding).map({ Int64(clamping: $0) }) else {
-                return
-            }
+            guard let credits = share.applied(to: all, policy.rounding).map({ Int64(clamping: $0) }) else { return }
             let reason: CreditGrant.Reason =
                 tenure.isRestored
                 ? .restored
