@@ -84,33 +84,40 @@ extension Journal {
     /// A delivery's result without the accounts that were erased after it had come: as if it had been taken in before. Others
     /// keep what they have by it, under the names that stand in place of those accounts'.
     ///
-    /// - Parameter delivery: its row; nil for a delivery that did not wait.
+    /// - Parameters:
+    ///   - delivery: its row; nil for a delivery that did not wait.
+    ///   - isFinal: false if the delivery stays in quarantine, and will say all of this again.
     /// - Returns: nil if all of the result stays as it is.
     func remainder(
         of result: Normalization,
         from delivery: JournalRecord?,
+        isFinal: Bool,
         _ transaction: any JournalTransaction
     ) async throws -> Normalization? {
         guard let delivery, DeliveryPlace.ofWaiting.map(\.rawValue).contains(delivery.group) else { return nil }
         var remainder: Normalization?
         for row in try await ErasureNote.rows(since: delivery.number, transaction) {
-            if let rest = try await take(remainder ?? result, under: row, transaction) { remainder = rest }
+            guard let (rest, held) = try await divide(remainder ?? result, under: row, transaction) else { continue }
+            remainder = rest
+            guard isFinal else { continue }
+            guard try await transaction.update(held, in: .delivery) else { throw Conflict() }
         }
-        if remainder != nil {
+        if remainder != nil, isFinal {
             // Nothing of it is stored when it is read again.
             for line in result.logLines { try await ErasedNotifications.note(line, transaction) }
         }
         return remainder
     }
 
-    /// Holds back what is the erased account's of a result and of what was held back before.
+    /// Divides a result, and what was held back before.
     ///
-    /// - Returns: the rest; nil if the erasure concerns nothing of the result.
-    private func take(
+    /// - Returns: what is others', and the note's row that holds back what is the erased account's; nil if the erasure concerns nothing of
+    ///   the result.
+    private func divide(
         _ result: Normalization,
         under row: JournalRecord,
         _ transaction: any JournalTransaction
-    ) async throws -> Normalization? {
+    ) async throws -> (rest: Normalization, held: JournalRecord)? {
         var note = try ErasureNote(of: row)
         let renamed = note.pseudonym.replacing(result)
         let erased = note.lineages.union(note.held.lineages)
@@ -150,8 +157,7 @@ extension Journal {
         note.held = held
         var row = row
         row.body = try CanonicalJSON.bytes(note)
-        guard try await transaction.update(row, in: .delivery) else { throw Conflict() }
-        return rest
+        return (rest, row)
     }
 }
 

@@ -109,7 +109,7 @@ extension Journal {
             let key = DeliveryDetail.key(tried.delivery, of: tried.source)
             let known = try await transaction.record(key, in: .delivery)
             if let result = tried.result, try await !ErasedNotifications.contains(result, transaction) {
-                let rest = try await remainder(of: result, from: known, transaction)
+                let rest = try await remainder(of: result, from: known, isFinal: !isQuarantined, transaction)
                 update = try await join(rest ?? result, from: tried.source, in: transaction, at: time, trace: trace)
                 // A repeated delivery adds nothing, and after an erasure its body must not come back.
                 isNew = update.newLines > 0 && rest == nil

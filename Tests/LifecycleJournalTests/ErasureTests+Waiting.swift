@@ -8,6 +8,8 @@ import Testing
 /// Believes a result that it is given as a body, once its provider can be asked.
 private final class Hearsay: ProviderAdapter {
     let isReady = Mutex(false)
+    /// In place of what the body says.
+    let answer = Mutex<Normalization?>(nil)
     var provider: Provider { .revenuecat }
 
     func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<Normalization> {
@@ -26,7 +28,9 @@ private final class Hearsay: ProviderAdapter {
         return notification
     }
 
-    func normalize(_ resolved: Authenticated<Normalization>) throws(DeliveryError) -> Normalization { resolved.value }
+    func normalize(_ resolved: Authenticated<Normalization>) throws(DeliveryError) -> Normalization {
+        answer.withLock(\.self) ?? resolved.value
+    }
 }
 
 extension ErasureTests {
@@ -148,6 +152,27 @@ extension ErasureTests {
         try await journal.erase(ada)
         try await Wait.worker.end(adapter, journal)
         #expect(try await hasAccess(token, on: 10, journal))
+    }
+
+    @Test("What stays in quarantine is read as a whole later")
+    func waitingForAnAnswer() async throws {
+        let (journal, adapter) = (journal(MemoryJournal()), Hearsay())
+        try await Wait.quarantine.take(numbered([payment(on: 0, by: ada)])[0], by: adapter, in: journal)
+        try await journal.erase(ada)
+        // The provider is not asked yet, or has not answered: the delivery says no more than whom it is about.
+        adapter.answer.withLock { answer in
+            answer = Normalization(noChange: .init(.needsLookup, statement: payment(on: 0, by: ada).statements[0]))
+            answer?.noChange?.statement?.origin.notificationID = "n0"
+        }
+        adapter.isReady.withLock { $0 = true }
+        for _ in 0..<2 {
+            let entry = try #require(try await journal.quarantine.list().first)
+            #expect(await journal.quarantine.replay(entry, with: adapter).decision == .acceptAndQuarantine)
+        }
+        // It turns out that the purchase is another's.
+        adapter.answer.withLock { $0 = again(payment(on: 0, by: ben), by: .webhook, from: "n0") }
+        try await Wait.quarantine.end(adapter, journal)
+        #expect(try await hasAccess(ben, on: 10, journal))
     }
 
     @Test("An account that is back keeps what it has since")
