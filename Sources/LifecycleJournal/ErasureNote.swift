@@ -24,9 +24,10 @@ struct ErasureNote: Codable, Sendable {
         /// Those with these digests: a line was made from them that named the account.
         var digests: Set<String> = []
 
-        func contains(_ record: JournalRecord) throws -> Bool {
+        /// One that cannot be read holds up no erasure, and goes when its retention is over.
+        func contains(_ record: JournalRecord) -> Bool {
             if let digest = record.key.split(separator: "\n").last, digests.contains(String(digest)) { return true }
-            return try DeliveryDetail(of: record).lineages?
+            return (try? DeliveryDetail(of: record))?.lineages?
                 .contains { SubscriptionID($0).map(lineages.contains) == true } ?? false
         }
     }
@@ -48,29 +49,39 @@ struct ErasureNote: Codable, Sendable {
         return try await transaction.allRecords(selection, in: .delivery)
     }
 
-    /// The note of an earlier erasure of an account, with its row.
+    /// The note of an earlier erasure of an account.
     static func known(
         of account: Account.Identifier,
         _ transaction: any JournalTransaction
-    ) async throws -> (note: ErasureNote, row: JournalRecord)? {
-        for row in try await rows(transaction) {
-            // One that cannot be read holds up no erasure.
-            guard let note = try? ErasureNote(of: row) else { continue }
-            if note.source == account.source, note.pseudonym.hides(account) { return (note, row) }
-        }
-        return nil
+    ) async throws -> ErasureNote? {
+        // One that cannot be read holds up no erasure.
+        try await rows(transaction).lazy.compactMap { try? ErasureNote(of: $0) }
+            .first { $0.source == account.source && $0.pseudonym.hides(account) }
     }
 
-    /// Stores the note of an erasure in place of that of an earlier one of the account. It gets a new number.
-    func insert(over known: JournalRecord?, _ transaction: any JournalTransaction) async throws -> JournalRecord {
-        if let known {
+    private var key: String { JournalKey.text("erasure", pseudonym.name(from: source).id) }
+
+    /// Stores the note of an erasure, with what it has by an earlier one of the account. Its row gets a new number.
+    static func insert(
+        _ note: ErasureNote,
+        adding erased: KeptDeliveries,
+        _ transaction: any JournalTransaction
+    ) async throws -> JournalRecord {
+        var note = note
+        if let known = try await transaction.record(note.key, in: .delivery) {
+            note = try ErasureNote(of: known)
             guard try await transaction.delete(known, from: .delivery) else { throw Conflict() }
         }
-        var row = JournalRecord(
-            key: JournalKey.text("erasure", pseudonym.name(from: source).id),
-            group: DeliveryPlace.erasure.rawValue
+        note.lineages.formUnion(erased.lineages)
+        var kept = note.kept ?? KeptDeliveries()
+        kept.lineages.formUnion(erased.lineages)
+        kept.digests.formUnion(erased.digests)
+        note.kept = kept
+        let row = JournalRecord(
+            key: note.key,
+            group: DeliveryPlace.erasure.rawValue,
+            body: try CanonicalJSON.bytes(note)
         )
-        row.body = try CanonicalJSON.bytes(self)
         guard try await transaction.insert(row, into: .delivery),
             let stored = try await transaction.record(row.key, in: .delivery)
         else { throw Conflict() }
@@ -239,7 +250,7 @@ extension Journal {
             let (deleted, last, size) = try await write { transaction in
                 let records = try await transaction.records(page, in: .delivery)
                 var deleted = 0
-                for record in records where try kept.contains(record) {
+                for record in records where kept.contains(record) {
                     if try await Self.delete(record, transaction) { deleted += 1 }
                 }
                 return (deleted, records.last, records.count)

@@ -32,19 +32,16 @@ extension Journal {
         if account.id.isEmpty { return Erasure() }
         try await giveOutPositions()
         // A name has one place-holder, so that what waits and names the account fits to what others have from it.
-        let known = try await read { try await ErasureNote.known(of: account, $0) }
-        let (former, note) = (known?.row, known?.note ?? ErasureNote(of: account))
+        let note = try await read { try await ErasureNote.known(of: account, $0) } ?? ErasureNote(of: account)
         let seen = try await linesOfNoPurchase(naming: note.pseudonym)
         var (erasure, row) = try await write { transaction in
             var eraser = Eraser(account: account, pseudonym: note.pseudonym, transaction: transaction)
             try await eraser.erase(seen)
-            var note = note
-            note.lineages.formUnion(eraser.erasure.lineages)
-            var kept = note.kept ?? ErasureNote.KeptDeliveries()
-            kept.lineages.formUnion(eraser.erasure.lineages)
-            kept.digests.formUnion(eraser.digests)
-            note.kept = kept
-            return (eraser.erasure, try await note.insert(over: former, transaction))
+            let kept = ErasureNote.KeptDeliveries(
+                lineages: Set(eraser.erasure.lineages),
+                digests: eraser.digests
+            )
+            return (eraser.erasure, try await ErasureNote.insert(note, adding: kept, transaction))
         }
         erasure.deliveries = try await finish(row, withWaitingFrom: try await earliestWaiting(before: row))
         return erasure

@@ -189,6 +189,20 @@ extension ErasureTests {
         #expect(try await journal.rebuild().differing == [])
     }
 
+    @Test("A kept delivery that cannot be read holds up no erasure")
+    func unreadable() async throws {
+        let (storage, adapter) = (MemoryJournal(), Hearsay())
+        let journal = journal(storage)
+        adapter.isReady.withLock { $0 = true }
+        try await storage.write { transaction in
+            let row = JournalRecord(key: "damaged", group: "kept", detail: Array("{".utf8))
+            _ = try await transaction.insert(row, into: .delivery)
+        }
+        try await Wait.quarantine.take(payment(on: 0, by: ada), by: adapter, in: journal)
+        #expect(try await journal.erase(ada).deliveries == 1)
+        try await expectNoName(storage)
+    }
+
     @Test("An erasure that was broken off is made whole by another, or by pruning", arguments: [true, false])
     func brokenOff(isPruned: Bool) async throws {
         var wasLeft: Set<Int> = []
