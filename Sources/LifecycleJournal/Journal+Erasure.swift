@@ -357,6 +357,7 @@ extension AccountLedger {
     ) -> Set<AccountTransfer> {
         let losses = losses(without: named, and: erased, under: pseudonym)
         let fewest = losses(needed)
+        if losses(named) <= fewest { return named }
         return named.subtracting(needed).sorted { $0.precedes($1) }.reduce(into: needed) { kept, transfer in
             let more = kept.union([transfer])
             if losses(more) <= fewest { kept = more }

@@ -203,23 +203,16 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     ///
     /// - Throws: ``JournalError``.
     public func oldest() async throws(JournalError) -> Item? {
-        var number = Int64.min
-        while let record = try await oldest(after: number) {
-            if let item = try? item(record) { return item }
-            number = record.number
-        }
-        return nil
-    }
-
-    private func oldest(after number: Int64) async throws(JournalError) -> JournalRecord? {
         let table = table
         var selection = JournalSelection(group: QueuePlace.due.rawValue, limit: 1000)
-        var oldest: JournalRecord?
+        var oldest: Item?
         while true {
             let page = selection
             let records = try await journal.read { try await $0.records(page, in: table) }
-            let later = records.filter { $0.number > number }
-            oldest = ([oldest].compactMap(\.self) + later).min { $0.number < $1.number }
+            for record in records where record.number < oldest?.record.number ?? .max {
+                // One that cannot be read must not hide the others.
+                oldest = (try? item(record)) ?? oldest
+            }
             guard records.count == page.limit, let last = records.last else { return oldest }
             selection = selection.following(last)
         }
