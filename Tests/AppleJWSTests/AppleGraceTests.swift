@@ -84,7 +84,7 @@ struct AppleGraceTests {
         arguments: [
             ("EXPIRED", 2, [:], 30), ("EXPIRED", nil, [:], 30), ("REFUND_DECLINED", 2, [:], 30),
             ("REFUND_DECLINED", nil, ["expirationIntent": "1"], 30), ("DID_FAIL_TO_RENEW", 2, [:], 30),
-            ("REFUND_DECLINED", 5, [:], 30),
+            ("REFUND_DECLINED", 5, [:], 30), ("DID_FAIL_TO_RENEW", 5, [:], 30), ("GRACE_PERIOD_EXPIRED", 5, [:], 30),
             ("DID_RENEW", 1, [:], 60), ("DID_RENEW", nil, [:], 60),
         ] as [(String, Int?, Members, Double)]
     )

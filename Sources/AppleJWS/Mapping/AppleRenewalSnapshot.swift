@@ -106,8 +106,7 @@ final class AppleRenewalSnapshot {
     /// and a charge may fail before the period ends, which is when Apple first says that it tries again
     /// (https://developer.apple.com/forums/thread/749813). A date before the end of the latest purchase is of an earlier one.
     private var isGraceStated: Bool {
-        guard let date = renewalInfo.gracePeriodExpiresDate, status.map(\.givesAccess) ?? true else { return false }
-        return date > max(assertedAt, paidUntil ?? assertedAt)
+        renewalInfo.gracePeriodExpiresDate.map { $0 > max(assertedAt, paidUntil ?? assertedAt) } ?? false
     }
 
     /// True if the notification itself says that a charge failed and is tried again.
@@ -128,7 +127,7 @@ final class AppleRenewalSnapshot {
         let isOutstanding =
             renewalInfo.isInBillingRetryPeriod == true || status == .billingRetry || status == .gracePeriod
             || !isOver && (isFailureReported || isGraceStated)
-        guard isOutstanding else { return Fact.Billing(.settled, periodStart: periodStart) }
+        guard isOutstanding, status != .revoked else { return Fact.Billing(.settled, periodStart: periodStart) }
         let graceUntil = graceUntil
         let inGrace = graceUntil.map { $0 > assertedAt } ?? false
         return Fact.Billing(
