@@ -85,6 +85,11 @@ struct OpenQuestionTests {
             open: [("charge_failed", 721 + 24)]
         ),
         Case(
+            testDescription: "a charge that failed before the end, and may have been tried again by then",
+            statements: [month, (at: 29 * day, facts: [.billing(.init(.suspended, periodStart: start))])],
+            open: [("charge_failed", 721)]
+        ),
+        Case(
             testDescription: "grace that runs out",
             statements: [
                 month,

@@ -148,7 +148,8 @@ extension SubscriptionState {
             let cut = charged(timeline)?.cut
             let isOver = cut.map { !$0.isOfPurchase && $0.reason != .paused } ?? false
             guard !isOver, let billing = billing(timeline), billing.value.status != .settled else { return [] }
-            let isTriedAgain = billing.value.status == .suspended
+            // A charge that failed before the end is tried again by then.
+            let isTriedAgain = billing.value.status == .suspended && billing.by.milliseconds >= end
             let since = max(end, billing.by.milliseconds)
             return [(since.addingClamped(isTriedAgain ? 24 * Self.hour : Self.hour), .chargeFailed)]
         case .paused:
