@@ -41,6 +41,8 @@ import Testing
             Outcome(503, nil, attempts: 4, code: .unavailable),
             Outcome(404, 4_040_010, attempts: 1, code: .notFound),
             Outcome(404, 4_040_001, attempts: 1, code: .notFound),
+            Outcome(404, 4_040_003, attempts: 1, code: .unauthorized),
+            Outcome(404, nil, attempts: 1, code: .unreadable),
             Outcome(400, 4_000_006, attempts: 1, code: .invalidRequest),
             Outcome(400, 4_999_999, attempts: 1, code: .invalidRequest),
             Outcome(403, 4_030_004, attempts: 1, code: .forbidden), Outcome(401, nil, attempts: 1, code: .unauthorized),

@@ -16,6 +16,8 @@ struct ErrorAnswer {
     private static let foundLater: Set<Int64> = [4_040_002, 4_040_004, 4_040_006]
     /// `TransactionIdNotFoundError`, `OriginalTransactionIdNotFoundError`, `AppTransactionDoesNotExistError`.
     private static let unknownHere: Set<Int64> = [4_040_010, 4_040_005, 4_040_019]
+    /// `AppNotFoundError`: there is no app with the token's bundle id.
+    private static let unknownApp: Int64 = 4_040_003
 
     init(_ response: HTTPTransportResponse) {
         status = response.status
@@ -36,7 +38,9 @@ struct ErrorAnswer {
         return switch status {
         case 401: .unauthorized
         case 403: .forbidden
-        case 404: .notFound
+        case 404 where number == Self.unknownApp: .unauthorized
+        // Apple names what it has not found: the answer is another server's, such as a proxy's.
+        case 404: number == nil ? .unreadable : .notFound
         case 408, 425, 499, 500...: .unavailable
         case 429: .rateLimited
         default: .invalidRequest
