@@ -70,7 +70,7 @@ extension ExitCode {
     static let rejected = ExitCode(65)
     /// The input or the account is unknown (`EX_NOINPUT`).
     static let nothingFound = ExitCode(66)
-    /// A provider or a database could not be reached (`EX_UNAVAILABLE`).
+    /// A provider or a database could not be reached or used, or refused the credentials (`EX_UNAVAILABLE`).
     static let unavailable = ExitCode(69)
     /// Output could not be written (`EX_IOERR`).
     static let cannotWrite = ExitCode(74)
@@ -93,7 +93,7 @@ enum ExitStatus {
             .nothingFound,
             "nothing found: the input has no event, no purchase belongs to the account, or no delivery has the id"
         ),
-        (.unavailable, "a provider or a database could not be reached"),
+        (.unavailable, "a provider or a database could not be reached or used, or refused the credentials"),
         (.cannotWrite, "output could not be written"),
     ].map { ($0.0.rawValue, $0.1) }
 

@@ -31,7 +31,7 @@ struct ReconcileWorker: Sendable {
         }
         if !report.unreadable.isEmpty {
             logger.error(
-                "rows cannot be read, so no provider is asked about their purchases: run `lifecycle journal rebuild`",
+                "rows cannot be read, so no provider is asked about their purchases: run `lifecycle journal rebuild --repair`",
                 metadata: ["count": "\(report.unreadable.count)"]
             )
         }
