@@ -111,6 +111,22 @@ struct AppleSeparateRenewalInfoTests {
         #expect(state.unreportedEvents(receivedAt: cases.day(5)).isEmpty == (planned == nil))
     }
 
+    @Test("it names an account as of its own moment", arguments: [2.0, 5])
+    func account(signed days: Double) throws {
+        let (one, two) = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222")
+        func renewal(_ token: String) -> Members { cases.renewal(["appAccountToken": "\"\(token)\""]) }
+        let named = try cases.notified("DID_CHANGE_RENEWAL_STATUS", of: cases.transaction(), with: renewal(one), at: 3)
+        let (bought, again) = try (cases.jws(cases.transaction(), signedAt: 1), cases.jws(renewal(two), signedAt: days))
+        let uploaded = try cases.fixture.adapter.receive(
+            signedTransaction: Array(bought.utf8),
+            signedRenewalInfo: Array(again.utf8),
+            receivedAt: cases.day(6)
+        )
+        let state = try cases.state([named, uploaded])
+        #expect(state.ownership.accounts.map(\.id) == [days < 3 ? two : one])
+        #expect(state.ownership.conflicts.map(\.claimed.id) == [days < 3 ? one : two])
+    }
+
     @Test("alone it takes back a planned product, but no planned removal of an item, which it does not show")
     func takenBack() throws {
         func planned(_ transaction: Members, _ renewal: Members) throws -> Normalization {

@@ -101,6 +101,9 @@ final class AppleRenewalSnapshot {
             && (status == .gracePeriod || notification.map { $0 == (.didFailToRenew, .gracePeriod) } ?? false)
     }
 
+    /// A statement that Apple makes in one place and leaves out in the one where it belongs: worth a look-up.
+    var anomalies: [String] { isGraceOpen ? ["gracePeriodExpiresDate"] : [] }
+
     /// True if Apple states when a grace period ends that has not ended yet. There is no such date without grace
     /// (https://developer.apple.com/documentation/storekit/product/subscriptioninfo/renewalinfo/graceperiodexpirationdate),
     /// and a charge may fail before the period ends, which is when Apple first says that it tries again

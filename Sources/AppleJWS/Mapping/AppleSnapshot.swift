@@ -3,8 +3,8 @@ import LifecycleEvents
 
 /// The facts of a transaction and its renewal info, for any notification that brings them.
 ///
-/// Both are snapshots: each states all that Apple knows at the moment of signing, so the facts never depend on the type
-/// of the notification, with the two exceptions that only the type shows.
+/// Both are snapshots: each states all that Apple knows at the moment of signing. So a fact depends on the type of the notification
+/// only where the data leaves it out: `endings`, `isBought` and ``AppleRenewalSnapshot``.
 ///
 /// A class, because its holders would copy the whole transaction.
 final class AppleSnapshot {
@@ -72,8 +72,20 @@ extension AppleSnapshot {
 
     /// Purchases by families have no token of their own: the app of the member did not buy.
     var account: Account? {
-        let appTransaction = transaction.appTransactionID ?? renewalInfo?.appTransactionID
-        if !isFamilyShared, let token = transaction.appAccountToken ?? renewalInfo?.appAccountToken {
+        account(
+            token: transaction.appAccountToken ?? renewalInfo?.appAccountToken,
+            appTransaction: transaction.appTransactionID ?? renewalInfo?.appTransactionID
+        )
+    }
+
+    /// The account that renewal info of another moment names; an app transaction is no second one next to a token.
+    func owner(by renewalInfo: AppleRenewalInfo) -> Account? {
+        guard renewalInfo.appAccountToken != nil || transaction.appAccountToken == nil else { return nil }
+        return account(token: renewalInfo.appAccountToken, appTransaction: renewalInfo.appTransactionID)
+    }
+
+    private func account(token: String?, appTransaction: String?) -> Account? {
+        if !isFamilyShared, let token {
             let aliases = appTransaction.map { [Account.Identifier($0, .appTransactionID)] } ?? []
             return Account(token, .appAccountToken, aliases: aliases)
         }
@@ -113,8 +125,7 @@ extension AppleSnapshot {
 
     /// Statements that Apple makes in one place and leaves out in the one where they belong: worth a look-up.
     var anomalies: [String] {
-        var anomalies: [String] = []
-        if renewal?.isGraceOpen == true { anomalies.append("gracePeriodExpiresDate") }
+        var anomalies = renewal?.anomalies ?? []
         if notification?.type == .refund, transaction.revocationDate == nil, refundOfItems == nil {
             anomalies.append("revocationDate")
         }
@@ -138,9 +149,7 @@ extension AppleSnapshot {
     }
 
     /// The purchase as events name it.
-    ///
-    /// - Parameter withRenewal: true if the renewal info is of the same moment.
-    func subject(withRenewal: Bool = true) -> EventSubject {
+    var subject: EventSubject {
         let account = account
         return EventSubject(
             lineage: lineage,
@@ -154,11 +163,11 @@ extension AppleSnapshot {
             lineItem: lineItem,
             items: items,
             renewal: terms,
-            facts: facts(account, withRenewal: withRenewal)
+            facts: facts(account)
         )
     }
 
-    private func facts(_ account: Account?, withRenewal: Bool) -> [Fact] {
+    private func facts(_ account: Account?) -> [Fact] {
         var facts: [Fact] = []
         if isSubscription {
             facts.append(periodFact)
@@ -179,7 +188,7 @@ extension AppleSnapshot {
             facts.append(.charge(Fact.Charge(transaction: purchaseID, price: price, at: beganAt)))
         }
         facts += endings
-        if withRenewal { facts += renewal?.facts ?? [] }
+        facts += renewal?.facts ?? []
         if let account { facts.append(.owner(account)) }
         facts += possession
         if let previous = transaction.previousOriginalTransactionID {

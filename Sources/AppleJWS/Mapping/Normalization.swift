@@ -68,15 +68,15 @@ extension AppleAdapter {
             }
         }
         let value = transaction.value
+        // A client chooses the parts of its upload. Neither may make the other any younger or older: a transaction may have been
+        // replaced since, renewal turned off, and another account set.
+        let separate = renewalInfo.flatMap { $0.signedDate == value.signedDate ? nil : $0 }
         let snapshot = AppleSnapshot(
             transaction: value,
-            renewalInfo: renewalInfo,
+            renewalInfo: separate == nil ? renewalInfo : nil,
             status: status,
             assertedAt: value.signedDate
         )
-        // A client chooses the parts of its upload. Neither may make the other any younger: a transaction may have been
-        // replaced since, and renewal turned off.
-        let separate = renewalInfo.flatMap { $0.signedDate == value.signedDate ? nil : $0 }
         let envelope = EventEnvelope(
             provider: .apple,
             store: .appStore,
@@ -101,9 +101,10 @@ extension AppleAdapter {
             )
         }
         return Normalization(
-            envelope.events(snapshot.uploadDrafts, about: snapshot.subject(withRenewal: separate == nil)),
-            furtherStatements: [further].compactMap(\.self),
-            anomalies: value.anomalies + (renewalInfo?.anomalies ?? []) + snapshot.anomalies
+            envelope.events(snapshot.uploadDrafts, about: snapshot.subject),
+            furtherStatements: [further?.statement].compactMap(\.self),
+            anomalies: [value.anomalies, renewalInfo?.anomalies ?? [], further?.anomalies ?? [], snapshot.anomalies]
+                .flatMap(\.self)
         )
     }
 }
@@ -112,7 +113,7 @@ extension AppleAdapter {
     /// Maps renewal info that came alone. It names no transaction, so it gives facts and no event.
     public func normalize(_ renewalInfo: Authenticated<AppleRenewalInfo>) -> Normalization {
         Normalization(
-            noChange: .init(.unchanged, statement: statement(renewalInfo, digest: renewalInfo.bodyDigest)),
+            noChange: .init(.unchanged, statement: statement(renewalInfo, digest: renewalInfo.bodyDigest).statement),
             anomalies: renewalInfo.value.anomalies
         )
     }
@@ -121,7 +122,7 @@ extension AppleAdapter {
         _ renewalInfo: Authenticated<AppleRenewalInfo>,
         beside snapshot: AppleSnapshot? = nil,
         digest: BodyDigest
-    ) -> StoreStatement {
+    ) -> (statement: StoreStatement, anomalies: [String]) {
         let value = renewalInfo.value
         let environment = value.environment.canonical
         // Renewal info is about the purchase that ends when it says, whichever of the two was signed first.
@@ -151,9 +152,11 @@ extension AppleAdapter {
                 mapper: Self.mapper
             )
         )
-        return envelope.statement(
-            [period].compactMap(\.self) + renewal.facts,
+        let owner = snapshot?.owner(by: value).map(Fact.owner)
+        let statement = envelope.statement(
+            [period].compactMap(\.self) + renewal.facts + [owner].compactMap(\.self),
             about: SubscriptionID(store: .appStore, environment: environment, id: value.originalTransactionID)
         )
+        return (statement, renewal.anomalies)
     }
 }

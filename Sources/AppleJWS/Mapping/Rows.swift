@@ -45,7 +45,7 @@ struct NotificationMapping {
 
     /// The purchase or customer that the notification is about.
     var subject: EventSubject {
-        if let snapshot { return snapshot.subject() }
+        if let snapshot { return snapshot.subject }
         switch notification.content {
         case .appData(let data):
             return EventSubject(account: data.appTransaction?.appTransactionID.map { Account($0, .appTransactionID) })
