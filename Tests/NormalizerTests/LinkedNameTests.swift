@@ -34,4 +34,19 @@ struct LinkedNameTests {
         #expect(expected.states.map(\.lineages) == [["O1", "O2", "O3"].map(Self.lineage)])
         for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] { #expect(ledger(order) == expected) }
     }
+
+    @Test("that a failed charge turned the earlier one's renewal off says nothing about the later one's")
+    func renewal() {
+        func period(_ from: Double, _ to: Double) -> Fact {
+            let (start, end) = (AccountStories.day(from), AccountStories.day(to))
+            return .period(
+                .init(ServicePeriod(start: start, end: end), product: "p", phase: .regular, transaction: nil)
+            )
+        }
+        var ledger = AccountLedger()
+        let failed = Fact.RenewalIntent(.init(willRenew: false), reason: .billing)
+        ledger.apply(Self.statement("O1", [period(-40, -10), .renewalIntent(failed)]))
+        ledger.apply(Self.statement("O2", [.link(Self.lineage("O1")), period(-1, 29)]))
+        #expect(ledger.states.map { $0.snapshot(at: AccountStories.day(1)).willRenew } == [nil])
+    }
 }

@@ -23,7 +23,7 @@ struct MixedIntervalTests {
         ]
     }
 
-    private static func subscription(
+    static func subscription(
         _ status: String,
         _ items: [JSONText],
         invoice: String,
@@ -175,8 +175,7 @@ struct MixedIntervalTests {
     }
 
     /// A price by the month and one by the year.
-    private static func priced(_ product: String, _ amount: Int64, per interval: String, from start: Int64) -> JSONText
-    {
+    static func priced(_ product: String, _ amount: Int64, per interval: String, from start: Int64) -> JSONText {
         let price = StripePrice("price_" + product, product: product, amount: amount, interval: interval)
         return [
             "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,

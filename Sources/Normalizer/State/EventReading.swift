@@ -65,15 +65,19 @@ struct EventReading {
     var subjectTransaction: TransactionID? { event.statedPeriod?.transaction ?? event.transaction }
 
     /// The period that came before: the one billed from the same start for another product, else the last that began
-    /// earlier.
+    /// earlier. One of an additional product comes before another of its own alone.
     func predecessor(of period: Fact.Period) -> PeriodTimeline.Period? {
         let start = period.period.startMilliseconds
-        if let same = prior.timeline.periods.first(where: { $0.start == start }),
+        func isOfLine(_ other: PeriodTimeline.Period, in timeline: PeriodTimeline) -> Bool {
+            !timeline.isBeside(other) || other.fact.product == period.product
+        }
+        if let same = prior.timeline.periods.first(where: { $0.start == start && isOfLine($0, in: prior.timeline) }),
             same.fact.product != period.product, !same.names(period)
         {
             return same
         }
-        return now.timeline.period(before: knownStart(of: period) - ServicePeriod.startTolerance)
+        let latest = knownStart(of: period) - ServicePeriod.startTolerance
+        return now.timeline.periods.last { $0.start < latest && !$0.isForestalled && isOfLine($0, in: now.timeline) }
     }
 
     /// When a period began: a store that does not state it leaves that to what is known of the period before.

@@ -288,8 +288,6 @@ struct PeriodTimeline {
     /// The last period that was stated of a lineage.
     func last(of lineage: SubscriptionID) -> Period? { periods.last { $0.lineages.contains(lineage) } }
 
-    func period(before start: Int64) -> Period? { lastBegun(by: start - 1).map { periods[$0] } }
-
     // Statements of one transaction are one entry already. Entries of one start are one period too: a store may bill a
     // period again when its product changes, and some channels name no transaction.
     private mutating func gather(

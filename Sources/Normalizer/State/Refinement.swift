@@ -262,6 +262,7 @@ struct Refinement {
         let latest = min(end.at.millisecondsSince1970, ended.end) + PeriodTimeline.replacementSlack
         return now.timeline.periods.contains {
             $0.start > ended.start && $0.start < ended.end && $0.start <= latest && $0.accessEnd > $0.start
+                && !now.timeline.isBeside($0)
         }
     }
 

@@ -80,7 +80,7 @@ extension SubscriptionState {
         let product = item?.entry.fact.product ?? current?.product(at: moment) ?? access.product
         let pending = pendingProduct(at: moment, timeline)?.product
         let intent = renewalIntent(timeline)?.value
-        let willRenew = intent?.willRenew(after: timeline.periods.last { !$0.isForestalled })
+        let willRenew = intent?.willRenew(after: timeline.periods.last { !$0.isForestalled && !timeline.isBeside($0) })
         let pause = pause(timeline)
         return SubscriptionSnapshot(
             status: status(access, at: moment, timeline),
@@ -101,7 +101,7 @@ extension SubscriptionState {
 
     /// True where a renewal overtook the failed charge that had turned renewal off; nil if nothing was ever said.
     private func impliedWillRenew(_ timeline: PeriodTimeline) -> Bool? {
-        registers.all.contains { $0.registers.intent?.value.reason == .billing } && timeline.newest != nil ? true : nil
+        newestRegisters(timeline).contains { $0.intent?.value.reason == .billing } ? true : nil
     }
 
     private func status(

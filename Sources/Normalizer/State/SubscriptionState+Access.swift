@@ -216,7 +216,7 @@ extension SubscriptionState {
 extension SubscriptionState {
     // Linked lineages keep registers of their own, for the end of a replaced purchase says nothing of its successor.
     // Those count that the newest period was stated for.
-    private func newestRegisters(_ timeline: PeriodTimeline) -> [Registers] {
+    func newestRegisters(_ timeline: PeriodTimeline) -> [Registers] {
         guard let newest = timeline.newest else { return registers.all.map(\.registers) }
         return newest.lineages.compactMap { registers[$0] }
     }

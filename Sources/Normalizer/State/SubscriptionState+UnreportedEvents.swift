@@ -57,7 +57,8 @@ extension SubscriptionState {
             let isCharged =
                 period.start != charged?.start || situation.billing.map { $0.value.status == .settled } ?? true
             guard moot || timeline.isNewTime(at: index, isCharged: isCharged) else { continue }
-            amounts.add(period, isFirst: index == 0, of: period.lineages.inOrder.first ?? current)
+            let isFirst = timeline.periods[..<index].allSatisfy(timeline.isBeside)
+            amounts.add(period, isFirst: isFirst, of: period.lineages.inOrder.first ?? current)
         }
         for register in ends.all {
             let start = register.value.start.millisecondsSince1970
