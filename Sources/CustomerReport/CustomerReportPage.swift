@@ -34,7 +34,7 @@ public struct CustomerReportPage: Sendable {
     /// - Parameters:
     ///   - lines: events and statements, in any order.
     ///   - time: the time to explain.
-    ///   - catalog: your products, by which a change is an upgrade or a downgrade.
+    ///   - catalog: your products, by which a change is an upgrade or a downgrade, and a one-time purchase has its type and end.
     public init(_ lines: some Sequence<LogLine>, at time: Date, catalog: ProductCatalog? = nil) {
         var ledger = AccountLedger()
         let lines = Array(lines)

@@ -265,7 +265,7 @@ extension Journal {
             for record in try await transaction.allRecords(selection, in: .log) where !record.body.isEmpty {
                 earliest = min(earliest, record.order)
                 let line = try CanonicalJSON.value(LogLine.self, from: record.body)
-                ledger.apply(line)
+                ledger.apply(line, catalog: options.catalog)
                 for case .link(let other) in line.statement?.facts ?? [] where other != current {
                     if isRepairing { try await Self.link(current, other, in: transaction) }
                     related.append(other)

@@ -20,7 +20,8 @@ public struct Journal: Sendable {
         public var deliveryRetention: Duration?
         /// True if news waits in ``Journal/outbox``. Without it, read ``Journal/events(after:limit:)``.
         public var usesOutbox = true
-        /// The host's products. They distinguish an upgrade from a downgrade if the store does not.
+        /// The host's products. They distinguish an upgrade from a downgrade, and state the type and the length of what is bought once, if
+        /// the store does not. ``Journal/rebuild(repairing:)`` needs them as well.
         public var catalog: ProductCatalog?
         /// The key that purchase tokens are sealed with. Some stores can only be asked with such a token; without a key the journal
         /// keeps none, and those stores are asked only about purchases that an app uploads. Keep the key outside the database. A

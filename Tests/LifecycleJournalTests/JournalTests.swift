@@ -519,6 +519,42 @@ struct JournalTests {
         #expect(try await journal.rebuild().differing == [])
     }
 
+    @Test("The catalogue describes what is built again as it described what came")
+    func catalogue() async throws {
+        let catalog = ProductCatalog(
+            [],
+            oneTimeProducts: [.init(id: "pass", type: .nonRenewing, duration: CalendarDuration(days: 30))],
+            unlisted: .consumable
+        )
+        let bought = Fact.OneTimePurchase(
+            transaction: "1",
+            product: "pass",
+            purchase: LifecycleEvent.OneTimePurchase(type: .nonRenewing, quantity: 1),
+            at: StripeLife.start
+        )
+        let statement = StoreStatement(
+            subscription: SubscriptionID(store: .appStore, environment: .production, id: "1"),
+            provider: .apple,
+            assertedAt: StripeLife.start,
+            facts: [.owner(Account("u1", .appUserID)), .purchase(bought)],
+            origin: Origin(type: "T", channel: .webhook, evidence: .init(.unchecked), digest: "1", mapper: "test/1")
+        )
+        let storage = MemoryJournal()
+        let journal = journal(storage) { $0.catalog = catalog }
+        _ = try await journal.apply(Normalization(noChange: .init(.unchanged, statement: statement)))
+        func check() async throws {
+            let time = StripeLife.start.addingTimeInterval(86_400)
+            #expect(try await journal.access(of: [.init("u1", .appUserID)], at: time).decision.isGranted)
+            #expect(try await journal.rebuild().differing == [])
+            var ledger = AccountLedger()
+            for stored in try await journal.lines() { ledger.apply(stored.line, catalog: catalog) }
+            #expect(try await journal.state(of: statement.subscription) == ledger.states.first)
+        }
+        try await check()
+        _ = try await journal.rebuild(repairing: true)
+        try await check()
+    }
+
     @Test("Credits are used once for each id, never more than there are, and by several at once")
     func credits() async throws {
         let life = try StripeLife(try #require(CustomerStory.named("initial-purchase")))

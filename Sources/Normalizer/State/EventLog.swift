@@ -70,7 +70,7 @@ extension AccountLedger {
         case .event(let event):
             return apply(event, catalog: catalog)
         case .statement(let statement):
-            apply(statement)
+            apply(catalog.map(statement.described) ?? statement)
             return nil
         }
     }
