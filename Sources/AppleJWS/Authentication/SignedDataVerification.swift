@@ -8,8 +8,6 @@ import WireJSON
 struct VerifiedPayload {
     let bytes: [UInt8]
     let document: JSONDocument
-    /// When Apple signed it, in milliseconds since 1970.
-    let signedDate: Int64
     let receivedAt: Date
     let evidence: Origin.Evidence
 
@@ -139,7 +137,6 @@ struct SignedDataVerification: Sendable {
         return VerifiedPayload(
             bytes: payload,
             document: document,
-            signedDate: signedDate,
             receivedAt: receivedAt,
             evidence: evidence ?? Origin.Evidence(.unchecked)
         )

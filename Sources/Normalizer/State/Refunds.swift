@@ -99,8 +99,7 @@ extension SubscriptionState {
 
     /// The start of the period that a transaction paid for, as the payment's statements name it.
     func chargedStart(of transaction: TransactionID) -> Int64? {
-        (charges[transaction] ?? charges[self.transaction(named: transaction)])?.value.periodStart?
-            .millisecondsSince1970
+        charge(named: transaction)?.value.periodStart?.millisecondsSince1970
     }
 
     /// The payment of a charge, by any of its names.

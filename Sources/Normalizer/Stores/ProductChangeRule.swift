@@ -53,9 +53,6 @@ extension ProductCatalog {
 
     /// The change that a store makes of one from a product to another, if nothing but the two decides it.
     func change(from old: ProductID, to new: ProductID, in store: PurchaseStore) -> ProductChangeClass? {
-        switch store {
-        case .appStore, .macAppStore: appStoreChange(from: old, to: new)
-        default: nil
-        }
+        store.rules.productsDecideTiming ? appStoreChange(from: old, to: new) : nil
     }
 }

@@ -53,10 +53,6 @@ package struct StoreRules: Hashable, Sendable {
     /// True if a payment is an invoice, which may come before the period that it pays for is stated.
     package var paysByInvoice = false
 
-    /// True if the store gives a period another transaction when the purchase is restored on another device. The period's
-    /// start stays.
-    package var renamesPeriodOnRestore = false
-
     /// True if every statement of a transaction says all that is true of it, the refund included, whatever it is about.
     /// A fact that such a statement leaves out is over.
     package var statesAllOfTransactions = false
@@ -99,6 +95,9 @@ package struct StoreRules: Hashable, Sendable {
     /// True if the host's catalogue knows the direction of a change better than the store.
     package var catalogDecidesDirection = false
 
+    /// True if nothing but the two products decides when a change takes effect.
+    package var productsDecideTiming = false
+
     /// The consequence of a failed charge once there is no grace, or no more of it.
     package var troubleWithoutGrace: LifecycleEvent.Renewed.BillingTrouble = .retry
 
@@ -117,8 +116,6 @@ extension StoreRules {
     /// The App Store, also the one of the Mac.
     ///
     /// - `chargesAhead`: up to 24 hours, and upgrades take effect at once. https://developer.apple.com/app-store/subscriptions/
-    /// - `renamesPeriodOnRestore`: a restored purchase gets another transaction identifier.
-    ///   https://developer.apple.com/documentation/appstoreserverapi/transactionid
     /// - `statesAllOfTransactions`: `revocationDate` is a member of the transaction, and is removed when the refund is reversed.
     ///   https://developer.apple.com/documentation/appstoreserverapi/revocationdate
     ///   https://developer.apple.com/forums/thread/757986
@@ -126,6 +123,7 @@ extension StoreRules {
     ///   https://developer.apple.com/forums/thread/757986 describes.
     /// - `catalogDecidesDirection`: `UPGRADE` also covers a crossgrade between products of one duration.
     ///   https://developer.apple.com/documentation/appstoreservernotifications/subtype
+    /// - `productsDecideTiming`: https://developer.apple.com/app-store/subscriptions/
     /// - `lineageStore`: an original transaction identifier names a purchase in either.
     ///   https://developer.apple.com/documentation/appstoreserverapi/originaltransactionid
     /// - `keepsMainItem`: the items of a subscription are a list, none of which is the main one.
@@ -133,10 +131,10 @@ extension StoreRules {
     static let appStore = StoreRules(
         chargesAhead: 86_400_000,
         keepsMainItem: true,
-        renamesPeriodOnRestore: true,
         statesAllOfTransactions: true,
         settling: 600_000,
         catalogDecidesDirection: true,
+        productsDecideTiming: true,
         lineageStore: .appStore
     )
 
