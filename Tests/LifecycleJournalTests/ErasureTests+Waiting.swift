@@ -189,6 +189,34 @@ extension ErasureTests {
         #expect(try await journal.rebuild().differing == [])
     }
 
+    @Test("A delivery that is read while an account is erased again keeps what it holds back", arguments: 0..<3)
+    func readMeanwhile(writes: Int) async throws {
+        let (storage, adapter) = (Interrupted(), Hearsay())
+        let journal = journal(storage)
+        var nameless = payment(on: 30, by: ada)
+        nameless.events[0].account = nil
+        nameless.events[0].facts.removeFirst()
+        let results = numbered([payment(on: 0, by: ada), nameless, payment(on: 5, by: ben, transferring: true)])
+        try await journal.apply(results[0])
+        for result in results.dropFirst() { try await Wait.quarantine.take(result, by: adapter, in: journal) }
+        try await journal.erase(ada)
+        let entry = try #require(try await journal.quarantine.list().first)
+        adapter.isReady.withLock { $0 = true }
+        storage.interruption.withLock { interruption in
+            interruption = (
+                writes,
+                { #expect(await journal.quarantine.replay(entry, with: adapter).decision == .accept) }
+            )
+        }
+        try await journal.erase(ada)
+        #expect(storage.interruption.withLock { $0 == nil })
+        try await Wait.quarantine.end(adapter, journal)
+        #expect(try await hasAccess(ben, on: 35, journal))
+        #expect(try await !hasAccess(ada, on: 35, journal))
+        try await expectNoName(storage)
+        #expect(try await journal.rebuild().differing == [])
+    }
+
     @Test("A kept delivery that cannot be read holds up no erasure")
     func unreadable() async throws {
         let (storage, adapter) = (MemoryJournal(), Hearsay())
@@ -231,6 +259,29 @@ extension ErasureTests {
         // The note beside the delivery, too.
         #expect(wasLeft == [1, 2])
     }
+}
+
+/// Lets something happen before one of the next writes.
+private final class Interrupted: JournalStorage {
+    typealias Interruption = (writes: Int, body: @Sendable () async -> Void)
+    private let storage = MemoryJournal()
+    let interruption = Mutex<Interruption?>(nil)
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+    ) async throws -> Value {
+        let meanwhile = interruption.withLock { interruption -> Interruption? in
+            guard let next = interruption, next.writes > 0 else { return interruption.take() }
+            interruption?.writes -= 1
+            return nil
+        }
+        await meanwhile?.body()
+        return try await storage.write(body)
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+    ) async throws -> Value { try await storage.read(body) }
 }
 
 /// How often a storage can still be written to.
