@@ -140,7 +140,8 @@ extension Journal {
             if let known, known.group != DeliveryPlace.waiting.rawValue { return }
             (record.group, record.order) = (DeliveryPlace.quarantined.rawValue, delivery.receivedAt.milliseconds)
             record.body = delivery.body
-            detail.proven = try tried.proven
+            // A proof of another version stays: the keys of then may be gone when that version is back.
+            detail.proven = try tried.proven ?? known.flatMap { try? DeliveryDetail(of: $0).proven }
             record.detail = try CanonicalJSON.bytes(detail)
             // A delivery that waited for a worker was answered with 200, and takes no more room here than there.
             let limit = known == nil ? options.quarantineLimit : nil

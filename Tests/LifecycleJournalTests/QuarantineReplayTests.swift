@@ -69,6 +69,34 @@ struct QuarantineReplayTests {
         return journal
     }
 
+    /// Another version of an adapter: it cannot read the proof of this one, and the keys to prove a delivery with cannot be reached.
+    private struct Keyless: ProviderAdapter {
+        var provider: Provider { .stripe }
+
+        func authenticate(_ delivery: Delivery) async throws(DeliveryError) -> Authenticated<Int> {
+            throw DeliveryError(.unavailable, "the keys cannot be fetched")
+        }
+
+        func normalize(_ resolved: Authenticated<Int>) throws(DeliveryError) -> Normalization { Normalization([]) }
+    }
+
+    @Test("finds the proof of a delivery that another version could not read while the keys were away")
+    func proof() async throws {
+        let journal = empty()
+        #expect(await journal.accept(life.deliveries[0], with: life.adapter).status == 200)
+        #expect(try await journal.work(with: ["stripe": Keyless()]) == 1)
+        for _ in 0..<2 {
+            let entry = try #require(try await journal.quarantine.list().first)
+            #expect(entry.reason.hasPrefix("unavailable"))
+            #expect(await journal.quarantine.replay(entry, with: Keyless()).decision == .retryLater)
+        }
+        // The secret of then is not known any more.
+        let rotated = try StripeLife(seed: "rotated").adapter
+        let entry = try #require(try await journal.quarantine.list().first)
+        #expect(await journal.quarantine.replay(entry, with: rotated).decision == .accept)
+        #expect(try await journal.events().count == 1)
+    }
+
     @Test("stops where the provider cannot be asked, and goes on with the other sources")
     func stops() async throws {
         let count = life.deliveries.count
