@@ -35,16 +35,25 @@ extension Journal {
         try await apply(result, from: nil, in: transaction, at: time, trace: trace)
     }
 
-    /// - Parameter source: the source of the delivery; nil for an upload or an answer.
+    /// - Parameters:
+    ///   - source: the source of the delivery; nil for an upload or an answer.
+    ///   - delivery: the delivery's row; nil for one that did not wait.
+    ///   - isFinal: false if the delivery stays in quarantine, and will say all of this again.
     func apply(
         _ result: Normalization,
         from source: String?,
+        keptIn delivery: JournalRecord? = nil,
+        isFinal: Bool = true,
         in transaction: any JournalTransaction,
         at time: Date,
         trace: TraceParent? = nil
     ) async throws -> JournalUpdate {
         if try await ErasedNotifications.contains(result, transaction) { return JournalUpdate() }
-        return try await join(result, from: source, in: transaction, at: time, trace: trace)
+        let rest = try await remainder(of: result, from: delivery, isFinal: isFinal, transaction)
+        var update = try await join(rest ?? result, from: source, in: transaction, at: time, trace: trace)
+        // After an erasure the delivery's body must not come back.
+        if rest != nil { update.isNew = false }
+        return update
     }
 
     /// - Parameter start: the beginning of an import. Its events are stored, and not reported: they are from before there was a journal,
@@ -76,8 +85,8 @@ extension Journal {
             if case .event(let event) = line, first[event.id] == nil { first[event.id] = record.key }
         }
         // All of it was joined by the transaction that inserted the lines.
-        update.newLines = newLines.count
         guard !newLines.isEmpty else { return update }
+        update.isNew = true
         // The state takes in the whole result, and the log gives the state: also what was erased before.
         for (key, line) in known where try await transaction.record(key, in: .log)?.body.isEmpty == true {
             guard try await Self.insertAgain(line, afterErasureOf: key, transaction) else { continue }
@@ -195,8 +204,8 @@ public struct JournalUpdate: Sendable {
     public internal(set) var applied: [AppliedEvent] = []
     /// The events that were stored for the first time, news or not.
     public internal(set) var newEvents: Set<EventID> = []
-    /// How many lines the log has more.
-    var newLines = 0
+    /// True if the log has more by it, and all of the result may be kept.
+    var isNew = false
 }
 
 /// The stored states of linked lineages. A state that several lineages share is stored once, in the row of the lineage that names it; the

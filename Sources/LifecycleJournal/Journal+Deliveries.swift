@@ -105,16 +105,21 @@ extension Journal {
         let time = now()
         let trace = TraceParent(of: tried.delivery)
         return try await write { transaction in
-            var (update, isNew) = (JournalUpdate(), false)
             let key = DeliveryDetail.key(tried.delivery, of: tried.source)
             let known = try await transaction.record(key, in: .delivery)
-            if let result = tried.result, try await !ErasedNotifications.contains(result, transaction) {
-                let rest = try await remainder(of: result, from: known, isFinal: !isQuarantined, transaction)
-                update = try await join(rest ?? result, from: tried.source, in: transaction, at: time, trace: trace)
-                // A repeated delivery adds nothing, and after an erasure its body must not come back.
-                isNew = update.newLines > 0 && rest == nil
+            var update = JournalUpdate()
+            if let result = tried.result {
+                update = try await apply(
+                    result,
+                    from: tried.source,
+                    keptIn: known,
+                    isFinal: !isQuarantined,
+                    in: transaction,
+                    at: time,
+                    trace: trace
+                )
             }
-            try await finish(tried, over: known, isNew: isNew, isQuarantined: isQuarantined, in: transaction)
+            try await finish(tried, over: known, isNew: update.isNew, isQuarantined: isQuarantined, in: transaction)
             return update
         }
     }
