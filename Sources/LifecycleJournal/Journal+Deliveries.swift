@@ -254,11 +254,12 @@ extension Journal {
         limit: Int = 16,
         lease: Duration = .seconds(60)
     ) async throws(JournalError) -> Int {
+        let waiting = DeliveryPlace.waiting.rawValue
+        try await correctTurns(in: .delivery, waiting, DeliveryDetail.self) { $0.attempts == 0 ? $1.order : nil }
         let time = now()
         let until = time.milliseconds + max(lease.milliseconds, 1)
         let sources = Set(adapters.keys)
         let (records, isPassingOver) = try await write { transaction in
-            let waiting = DeliveryPlace.waiting.rawValue
             let selection = JournalSelection(group: waiting, through: time.milliseconds, limit: limit)
             return try await transaction.values(of: selection, in: .delivery) { record -> JournalRecord? in
                 var detail = try DeliveryDetail(of: record)
@@ -274,10 +275,6 @@ extension Journal {
             }
         }
         if isPassingOver { observer.observe(.unreadable(.delivery)) }
-        if records.count < limit {
-            let place = DeliveryPlace.waiting.rawValue
-            try await correctTurns(in: .delivery, place, DeliveryDetail.self) { $0.attempts == 0 ? $1.order : nil }
-        }
         for (index, record) in records.enumerated() {
             do throws(JournalError) {
                 let detail: DeliveryDetail

@@ -1,9 +1,8 @@
 public import FoundationEssentials
 public import Normalizer
-import Synchronization
 
 /// Where a row of a queue stands.
-enum QueuePlace: String {
+enum QueuePlace: String, CaseIterable {
     /// It is given out when its time has come.
     case due
     /// It was done.
@@ -16,32 +15,9 @@ enum QueuePlace: String {
     case question
     /// Its questions were asked as often as is of use.
     case exhausted
-}
 
-/// The journal's notes about a row that has a turn: its order is the time from which on it is given out.
-protocol TurnDetail: Codable, Sendable {
-    /// How often the row was given out.
-    var attempts: Int { get }
-    /// When the turn was set, in milliseconds since 1970; nil for the first one, and for one that an earlier version has set.
-    var turnSetAt: Int64? { get set }
-
-    init(of record: JournalRecord) throws
-
-    /// Begins the delay of a turn anew, which was set at a time that had not come.
-    ///
-    /// - Returns: the turn, in milliseconds since 1970.
-    mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64
-}
-
-extension TurnDetail {
-    mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
-        beginDelay(until: turn, setAt: wrong, at: time)
-    }
-
-    mutating func beginDelay(until turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
-        turnSetAt = time
-        return time &+ max(turn &- wrong, 0)
-    }
+    /// Of a purchase that can be asked about, in the table of duties.
+    static let ofQuestions = [silent, question, exhausted]
 }
 
 /// The journal's notes about a row in a queue.
@@ -104,6 +80,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     ///   - lease: how long they are yours.
     /// - Throws: ``JournalError``.
     public func next(_ limit: Int = 1, lease: Duration) async throws(JournalError) -> [Item] {
+        try await journal.correctTurns(in: table)
         let time = journal.now().milliseconds
         let until = time + max(lease.milliseconds, 1)
         let table = table
@@ -125,7 +102,6 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
             }
         }
         if isPassingOver { journal.observer.observe(.unreadable(table)) }
-        if items.count < limit { try await journal.correctTurns(in: table) }
         return items
     }
 
@@ -298,79 +274,13 @@ extension Journal {
     public var duties: JournalQueue<DueItem> { JournalQueue(journal: self, table: .due) }
 
     /// The longest delay between two attempts, in milliseconds. The clocks of two hosts differ by less.
-    private static let longestDelay: Int64 = 3_600_000
+    private static let longestDelay = TurnCorrections.interval
 
     /// The time of the next attempt, in milliseconds since 1970.
     func retryTime(afterAttempt attempts: Int) -> Int64 {
         let delay = options.firstDelay.milliseconds << Int64(min(max(attempts - 1, 0), 16))
         return now().milliseconds + min(max(delay, 1), Self.longestDelay)
     }
-
-    /// Corrects the turns in a queue that a clock has set which was ahead: they would come only when that time does.
-    func correctTurns(in table: JournalTable) async throws(JournalError) {
-        try await correctTurns(in: table, QueuePlace.due.rawValue, QueueDetail.self) { detail, record in
-            guard detail.attempts == 0 else { return nil }
-            // The host may schedule its own duties for any time, but the journal's are due at once.
-            let isDueAtOnce =
-                table == .event || (try? CanonicalJSON.value(DueItem.self, from: record.body))?.isOfJournal == true
-            return isDueAtOnce ? record.order : nil
-        }
-    }
-
-    /// Corrects the turns in a group of rows that a clock has set which was ahead: once an hour, and when the clock was set back.
-    ///
-    /// Their delays begin now. So a lease lasts as long as it was taken for, and a turn that was set in time stays, however late it is.
-    ///
-    /// - Parameter unnoted: when a turn was set for which that was not noted; nil if a clock did not set it, or if that is not known.
-    func correctTurns<Detail: TurnDetail>(
-        in table: JournalTable,
-        _ group: String,
-        _ type: Detail.Type,
-        unnoted: @escaping @Sendable (Detail, JournalRecord) -> Int64?
-    ) async throws(JournalError) {
-        let time = now().milliseconds
-        let place = "\(table) \(group)"
-        guard corrections.isDue(place, at: time, every: Self.longestDelay) else { return }
-        let latest = time + Self.longestDelay
-        @Sendable func corrected(_ record: JournalRecord) throws -> JournalRecord? {
-            // A row that cannot be read must not hold up the others.
-            guard var detail = try? Detail(of: record) else { return nil }
-            guard let set = detail.turnSetAt ?? unnoted(detail, record), set > latest else { return nil }
-            var record = record
-            record.order = detail.correctTurn(record.order, setAt: set, at: time)
-            record.detail = try CanonicalJSON.bytes(detail)
-            return record
-        }
-        var selection = JournalSelection(group: group, after: latest, number: .max, limit: 1000)
-        while true {
-            let page = selection
-            let (wrong, last, count) = try await read { transaction in
-                let records = try await transaction.records(page, in: table)
-                return (try records.compactMap(corrected), records.last, records.count)
-            }
-            if !wrong.isEmpty {
-                try await write { transaction in
-                    // Another process may be faster.
-                    for record in wrong { _ = try await transaction.update(record, in: table) }
-                }
-            }
-            guard count == page.limit, let last else { break }
-            selection = selection.following(last)
-        }
-        corrections.note(place, at: time)
-    }
-}
-
-/// When a journal last looked for turns that a clock has set which was ahead.
-final class TurnCorrections: Sendable {
-    private let times = Mutex<[String: Int64]>([:])
-
-    /// True for a place that was not looked at for an interval, or was looked at only at times that are still to come.
-    func isDue(_ place: String, at time: Int64, every interval: Int64) -> Bool {
-        times.withLock { times in times[place].map { time < $0 || time - $0 >= interval } ?? true }
-    }
-
-    func note(_ place: String, at time: Int64) { times.withLock { $0[place] = time } }
 }
 
 /// Something that has to be done at a time.
@@ -454,7 +364,7 @@ extension DueItem.Kind {
 
 extension DueItem {
     /// True if the journal made it. The host's own duty may follow from an event, too.
-    fileprivate var isOfJournal: Bool { event.map { Kind.ofEvents.contains(kind) && id == kind.id(of: $0) } ?? false }
+    var isOfJournal: Bool { event.map { Kind.ofEvents.contains(kind) && id == kind.id(of: $0) } ?? false }
 }
 
 extension Journal {

@@ -158,10 +158,48 @@ struct ClockTests {
         }
     }
 
-    /// Counts its reading transactions.
+    @Test("is looked after once an hour by all processes together")
+    func processes() async throws {
+        let storage = Counting()
+        let time = time
+        for number in 0..<100 {
+            try await Journal(storage, now: { time.now }).schedule(
+                DueItem("call", id: "\(number)", dueAt: Self.right + 300 * 86_400)
+            )
+        }
+        for (pause, rows) in [(0, 100), (1800, 100), (1800, 200), (60, 200), (3540, 300), (-7200, 400)]
+            as [(TimeInterval, Int)]
+        {
+            time.advance(pause)
+            for _ in 0..<3 { _ = try await Journal(storage, now: { time.now }).duties.next(lease: .seconds(60)) }
+            #expect(storage.rows.withLock { $0 } == rows)
+        }
+    }
+
+    /// Counts its reading transactions, and the rows that they read in selections.
     private final class Counting: JournalStorage {
+        struct Transaction: JournalTransaction {
+            let transaction: any JournalTransaction
+            let storage: Counting
+
+            func record(_ key: String, in table: JournalTable) async throws -> JournalRecord? {
+                try await transaction.record(key, in: table)
+            }
+
+            func records(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord] {
+                let records = try await transaction.records(selection, in: table)
+                storage.rows.withLock { $0 += records.count }
+                return records
+            }
+
+            func insert(_ record: JournalRecord, into table: JournalTable) async throws -> Bool { false }
+            func update(_ record: JournalRecord, in table: JournalTable) async throws -> Bool { false }
+            func delete(_ record: JournalRecord, from table: JournalTable) async throws -> Bool { false }
+        }
+
         let storage = MemoryJournal()
         let reads = Mutex(0)
+        let rows = Mutex(0)
 
         func write<Value: Sendable>(
             _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
@@ -171,7 +209,7 @@ struct ClockTests {
             _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
         ) async throws -> Value {
             reads.withLock { $0 += 1 }
-            return try await storage.read(body)
+            return try await storage.read { try await body(Transaction(transaction: $0, storage: self)) }
         }
     }
 

@@ -1,0 +1,121 @@
+import FoundationEssentials
+import Synchronization
+
+/// The journal's notes about a row that has a turn: its order is the time from which on it is given out.
+protocol TurnDetail: Codable, Sendable {
+    /// How often the row was given out.
+    var attempts: Int { get }
+    /// When the turn was set, in milliseconds since 1970; nil for the first one, and for one that an earlier version has set.
+    var turnSetAt: Int64? { get set }
+
+    init(of record: JournalRecord) throws
+
+    /// Begins the delay of a turn anew, which was set at a time that had not come.
+    ///
+    /// - Returns: the turn, in milliseconds since 1970.
+    mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64
+}
+
+extension TurnDetail {
+    mutating func correctTurn(_ turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
+        beginDelay(until: turn, setAt: wrong, at: time)
+    }
+
+    mutating func beginDelay(until turn: Int64, setAt wrong: Int64, at time: Int64) -> Int64 {
+        turnSetAt = time
+        return time &+ max(turn &- wrong, 0)
+    }
+}
+
+extension Journal {
+    /// Corrects the turns in a queue that a clock has set which was ahead: they would come only when that time does.
+    func correctTurns(in table: JournalTable) async throws(JournalError) {
+        try await correctTurns(in: table, QueuePlace.due.rawValue, QueueDetail.self) { detail, record in
+            guard detail.attempts == 0 else { return nil }
+            // The host may schedule its own duties for any time, but the journal's are due at once.
+            let isDueAtOnce =
+                table == .event || (try? CanonicalJSON.value(DueItem.self, from: record.body))?.isOfJournal == true
+            return isDueAtOnce ? record.order : nil
+        }
+    }
+
+    /// Corrects the turns in a group of rows that a clock has set which was ahead: once an hour, and when the clock was set back. All
+    /// rows with a later turn are read for it, so the processes on a database share the hour.
+    ///
+    /// Their delays begin now. So a lease lasts as long as it was taken for, and a turn that was set in time stays, however late it is.
+    ///
+    /// - Parameter unnoted: when a turn was set for which that was not noted; nil if a clock did not set it, or if that is not known.
+    func correctTurns<Detail: TurnDetail>(
+        in table: JournalTable,
+        _ group: String,
+        _ type: Detail.Type,
+        unnoted: @escaping @Sendable (Detail, JournalRecord) -> Int64?
+    ) async throws(JournalError) {
+        let time = now().milliseconds
+        let place = "\(table) \(group)"
+        guard corrections.isDue(place, at: time) else { return }
+        if let last = try await noteCorrection(of: place, at: time) { return corrections.note(place, at: last) }
+        let latest = time + TurnCorrections.interval
+        @Sendable func corrected(_ record: JournalRecord) throws -> JournalRecord? {
+            // A row that cannot be read must not hold up the others.
+            guard var detail = try? Detail(of: record) else { return nil }
+            guard let set = detail.turnSetAt ?? unnoted(detail, record), set > latest else { return nil }
+            var record = record
+            record.order = detail.correctTurn(record.order, setAt: set, at: time)
+            record.detail = try CanonicalJSON.bytes(detail)
+            return record
+        }
+        var selection = JournalSelection(group: group, after: latest, number: .max, limit: 1000)
+        while true {
+            let page = selection
+            let (wrong, last, count) = try await read { transaction in
+                let records = try await transaction.records(page, in: table)
+                return (try records.compactMap(corrected), records.last, records.count)
+            }
+            if !wrong.isEmpty {
+                try await write { transaction in
+                    // Another process may be faster.
+                    for record in wrong { _ = try await transaction.update(record, in: table) }
+                }
+            }
+            guard count == page.limit, let last else { break }
+            selection = selection.following(last)
+        }
+        corrections.note(place, at: time)
+    }
+
+    /// Notes for all processes that one of them looks at a place.
+    ///
+    /// - Returns: nil; the time of the last look if it need not be repeated yet.
+    private func noteCorrection(of place: String, at time: Int64) async throws(JournalError) -> Int64? {
+        try await write { transaction in
+            let key = JournalKey.text("turns", place)
+            let known = try await transaction.record(key, in: .checkpoint)
+            if let known, !TurnCorrections.isDue(known.order, at: time) { return known.order }
+            var mark = known ?? JournalRecord(key: key)
+            mark.order = time
+            let isNoted =
+                known == nil
+                ? try await transaction.insert(mark, into: .checkpoint)
+                : try await transaction.update(mark, in: .checkpoint)
+            guard isNoted else { throw Conflict() }
+            return nil
+        }
+    }
+}
+
+/// When a journal last looked for turns that a clock has set which was ahead.
+final class TurnCorrections: Sendable {
+    /// From one look to the next, in milliseconds.
+    static let interval: Int64 = 3_600_000
+    private let times = Mutex<[String: Int64]>([:])
+
+    /// True if the last look was an interval ago, or at a time that is still to come.
+    static func isDue(_ last: Int64, at time: Int64) -> Bool { time < last || time - last >= interval }
+
+    func isDue(_ place: String, at time: Int64) -> Bool {
+        times.withLock { times in times[place].map { Self.isDue($0, at: time) } ?? true }
+    }
+
+    func note(_ place: String, at time: Int64) { times.withLock { $0[place] = time } }
+}
