@@ -2,7 +2,7 @@ import FoundationEssentials
 import Normalizer
 
 /// Where a raw delivery stands.
-enum DeliveryPlace: String {
+enum DeliveryPlace: String, CaseIterable {
     /// A worker takes it in.
     case waiting
     /// It cannot be taken in yet, see ``Journal/quarantine``.

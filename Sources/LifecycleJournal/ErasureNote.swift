@@ -140,6 +140,7 @@ extension Journal {
         _ = ledger.apply(all, catalog: options.catalog)
         let names = ledger.accounts + ledger.transfers.flatMap(\.transfer.from)
         let others = try await Self.rows(of: names, transaction).ledger
+        // Not merged: with the others' states known, the result may show that it is about one of them.
         ledger = AccountLedger(states + others.states, transfers: others.transfers)
         _ = ledger.apply(all, catalog: options.catalog)
 
@@ -203,17 +204,17 @@ extension [SubscriptionID] {
 
 extension Journal {
     /// Finishes the erasures that were broken off, and forgets those that no waiting delivery came before.
-    ///
-    /// - Throws: ``JournalError``, after the others, if a note cannot be read.
     func finishErasures() async throws(JournalError) {
         let rows = try await read { try await ErasureNote.rows($0) }
         guard let first = rows.first else { return }
         let earliest = try await earliestWaiting(before: first)
-        var failure: JournalError?
         for row in rows {
-            do throws(JournalError) { _ = try await finish(row, withWaitingFrom: earliest) } catch { failure = error }
+            do throws(JournalError) { _ = try await finish(row, withWaitingFrom: earliest) } catch {
+                // One that cannot be read must not hold up the others.
+                guard error.code == .corrupt else { throw error }
+                observer.observe(.unreadable(.delivery))
+            }
         }
-        if let failure { throw failure }
     }
 
     /// Deletes the raw deliveries of an erasure, and its note if no waiting delivery came before.

@@ -32,9 +32,10 @@ extension Journal {
             var deliveries: [KeptDelivery] = []
             for key in keys {
                 guard let record = try await transaction.record(key, in: .delivery),
-                    record.group == DeliveryPlace.kept.rawValue
+                    record.group == DeliveryPlace.kept.rawValue,
+                    // One that cannot be read must not hide the others.
+                    let detail = try? DeliveryDetail(of: record)
                 else { continue }
-                let detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
                 deliveries.append(
                     KeptDelivery(
                         source: detail.source,

@@ -19,6 +19,9 @@ extension Journal {
     /// Act only if `event.isNews` is true. An imported event is `superseded`. If its notification comes and makes it news, it moves to
     /// the end.
     ///
+    /// An event that cannot be read is passed over, and the observer gets ``JournalObservation/unreadable(_:)`` for the log. Once its row
+    /// is mended, read again from an earlier position to get it.
+    ///
     /// - Throws: ``JournalError``; with ``JournalError/Code/aheadOfLog`` for a position that the log has not reached.
     public func events(after position: Int64 = 0, limit: Int = 100) async throws(JournalError) -> [FeedEvent] {
         try await feed(after: position, limit: limit).map(\.event)
@@ -27,26 +30,21 @@ extension Journal {
     /// Events of the feed, each with the source of its delivery.
     func feed(after position: Int64, limit: Int) async throws(JournalError) -> [(event: FeedEvent, source: String?)] {
         try await giveOutPositions()
-        return try await read { transaction in
-            var events: [(event: FeedEvent, source: String?)] = []
-            var selection = JournalSelection(after: position, number: .max, through: .max - 1, limit: max(limit, 1))
-            while events.count < limit {
-                let records = try await transaction.records(selection, in: .log)
-                for record in records where events.count < limit {
-                    guard let (event, source) = try await Self.first(of: record, transaction) else { continue }
-                    events.append((FeedEvent(position: record.order, event: event), source))
-                }
-                guard records.count == selection.limit, let last = records.last else { break }
-                selection = selection.following(last)
+        let selection = JournalSelection(after: position, number: .max, through: .max - 1, limit: limit)
+        let events = try await values(of: selection, in: .log) { line, transaction in
+            try await Self.first(of: line, transaction).map {
+                (event: FeedEvent(position: line.order, event: $0.event), source: $0.source)
             }
-            if events.isEmpty, position > 0, try await LogHead.stored(transaction).head.position < position {
-                throw JournalError(
-                    .aheadOfLog,
-                    "the log has no position \(position): the database was replaced by another or by an older copy; begin again at 0"
-                )
-            }
-            return events
         }
+        if events.isEmpty, position > 0,
+            try await read({ try await LogHead.stored($0).head.position }) < position
+        {
+            throw JournalError(
+                .aheadOfLog,
+                "the log has no position \(position): the database was replaced by another or by an older copy; begin again at 0"
+            )
+        }
+        return events
     }
 
     /// The event that a line reported first; nil for a statement, a repeated event and one that was erased.
@@ -96,7 +94,7 @@ extension Journal {
         }
     }
 
-    /// Lines of the log, in their order.
+    /// Lines of the log, in their order. One that cannot be read is passed over and reported, as in ``events(after:limit:)``.
     ///
     /// - Parameters:
     ///   - position: begin after this one.
@@ -106,81 +104,10 @@ extension Journal {
         position: Int64, line: LogLine
     )] {
         try await giveOutPositions()
-        return try await read { transaction in
-            let selection = JournalSelection(after: position, number: .max, through: .max - 1, limit: limit)
-            return try await transaction.records(selection, in: .log).filter { !$0.body.isEmpty }
-                .map { ($0.order, try CanonicalJSON.value(LogLine.self, from: $0.body)) }
-        }
-    }
-
-    // MARK: Integrity
-
-    /// The findings of ``Journal/verify(known:)``.
-    public struct Verification: Hashable, Sendable, Codable {
-        /// How many lines were looked at.
-        public var lines: Int64 = 0
-        /// How many of them were erased for an account.
-        public var erased: Int64 = 0
-        /// The faults, in the order of the log; at most a hundred.
-        public var findings: [String] = []
-        /// The last position.
-        public var position: Int64 = 0
-        /// The digest of the log up to there. Keep it where a writer to the database cannot change it: a log that was
-        /// rewritten as a whole has another one.
-        public var chain = ""
-
-        mutating func find(_ finding: String) { if findings.count < 100 { findings.append(finding) } }
-    }
-
-    /// Reads the whole log, and finds lines that were changed, removed or put in by hand.
-    ///
-    /// - Parameter known: positions and digests of earlier verifications, which have to be met.
-    /// - Throws: ``JournalError``.
-    public func verify(known: [Int64: String] = [:]) async throws(JournalError) -> Verification {
-        try await giveOutPositions()
-        var verification = Verification()
-        var selection = JournalSelection(through: .max - 1, limit: 500)
-        while true {
-            let page = selection
-            let records = try await read { try await $0.records(page, in: .log) }
-            for record in records { verification.check(record, known: known) }
-            guard records.count == selection.limit, let last = records.last else { break }
-            selection = selection.following(last)
-        }
-        let stored = try await read { try await $0.record(LogHead.key, in: .checkpoint) }
-        let head = stored.flatMap { try? CanonicalJSON.value(LogHead.self, from: $0.body) } ?? LogHead()
-        // A restore raises the position alone, and the chain goes on.
-        if head.position >= verification.position, head.chain != verification.chain {
-            verification.find(
-                "lines behind line \(verification.position) are missing, or the end of the log was changed"
-            )
-        }
-        do {
-            for damage in try await storage.damage() { verification.find("the storage: \(damage)") }
-        } catch { throw JournalError(wrapping: error) }
-        return verification
-    }
-}
-
-extension Journal.Verification {
-    fileprivate mutating func check(_ record: JournalRecord, known: [Int64: String]) {
-        lines += 1
-        guard let detail = try? CanonicalJSON.value(LineDetail.self, from: record.detail) else {
-            return find("line \(record.order) has no digest")
-        }
-        if detail.isErased == true, record.body.isEmpty {
-            erased += 1
-        } else if JournalKey.digest(record.body) != detail.digest {
-            find("line \(record.order) was changed")
-        }
-        let expected = LineDetail(record, digest: detail.digest, at: record.order, after: chain)
-        // A position may be left out, since a restore begins at a later one. A line may not: the next one's digest has it.
-        if expected.chain != detail.chain {
-            find("line \(record.order) does not follow from line \(position): one was changed, removed or put in")
-        }
-        (position, chain) = (record.order, detail.chain)
-        if let pinned = known[record.order], pinned != chain {
-            find("line \(record.order) is not the one that was there")
+        let selection = JournalSelection(after: position, number: .max, through: .max - 1, limit: limit)
+        return try await values(of: selection, in: .log) { record, _ in
+            record.body.isEmpty
+                ? nil : (position: record.order, line: try CanonicalJSON.value(LogLine.self, from: record.body))
         }
     }
 }

@@ -154,15 +154,13 @@ extension Journal {
     ///
     /// - Throws: ``JournalError``.
     public func questions(at time: Date, limit: Int = 100) async throws(JournalError) -> [DueItem] {
-        try await read { transaction in
-            let selection = JournalSelection(
-                group: QueuePlace.question.rawValue,
-                through: time.milliseconds,
-                limit: limit
-            )
-            return try await transaction.values(of: selection, in: .due) {
-                try CanonicalJSON.value(DueItem.self, from: $0.body)
-            }.values
+        let selection = JournalSelection(
+            group: QueuePlace.question.rawValue,
+            through: time.milliseconds,
+            limit: limit
+        )
+        return try await values(of: selection, in: .due) { record, _ in
+            try CanonicalJSON.value(DueItem.self, from: record.body)
         }
     }
 
@@ -171,12 +169,9 @@ extension Journal {
     ///
     /// - Throws: ``JournalError``.
     public func exhaustedQuestions(limit: Int = 100) async throws(JournalError) -> [OpenQuestion] {
-        try await read { transaction in
-            let selection = JournalSelection(group: QueuePlace.exhausted.rawValue, limit: limit)
-            return try await transaction.records(selection, in: .due).flatMap { record in
-                try CanonicalJSON.value(QuestionRow.Detail.self, from: record.detail).exhausted
-            }
-        }
+        let selection = JournalSelection(group: QueuePlace.exhausted.rawValue, limit: limit)
+        return try await values(of: selection, in: .due) { record, _ in try QuestionRow.Detail(of: record).exhausted }
+            .flatMap(\.self)
     }
 
     /// Has every purchase of a provider's be asked about in the next round of ``reconcile(with:replaying:limit:)``, whatever is open

@@ -203,11 +203,8 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     }
 
     private func items(_ selection: JournalSelection) async throws(JournalError) -> [Item] {
-        let table = table
-        return try await journal.read { transaction in
-            try await transaction.values(of: selection, in: table) { record in
-                try Item(record, attempts: QueueDetail(of: record).attempts)
-            }.values
+        try await journal.values(of: selection, in: table) { record, _ in
+            try Item(record, attempts: QueueDetail(of: record).attempts)
         }
     }
 

@@ -63,9 +63,7 @@ public struct Quarantine: Sendable {
     }
 
     func list(_ selection: JournalSelection) async throws(JournalError) -> [Entry] {
-        try await journal.read { transaction in
-            try await transaction.values(of: selection, in: .delivery) { try Entry($0) }.values
-        }
+        try await journal.values(of: selection, in: .delivery) { record, _ in try Entry(record) }
     }
 
     /// The delivery of an id.

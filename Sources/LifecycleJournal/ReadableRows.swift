@@ -28,3 +28,18 @@ extension JournalTransaction {
         return (values, isPassingOver)
     }
 }
+
+extension Journal {
+    /// The values that rows give, see ``JournalTransaction/values(of:in:_:)``. The observer hears of rows that cannot be read.
+    func values<Value: Sendable>(
+        of selection: JournalSelection,
+        in table: JournalTable,
+        _ value: @escaping @Sendable (JournalRecord, any JournalTransaction) async throws -> Value?
+    ) async throws(JournalError) -> [Value] {
+        let (values, isPassingOver) = try await read { transaction in
+            try await transaction.values(of: selection, in: table) { try await value($0, transaction) }
+        }
+        if isPassingOver { observer.observe(.unreadable(table)) }
+        return values
+    }
+}

@@ -112,6 +112,16 @@ extension ErasureTests {
         #expect(try await hasAccess(ada, on: 35, journal))
     }
 
+    @Test("A page of lines is full behind lines that were erased", arguments: [1, 2])
+    func linesBehind(limit: Int) async throws {
+        let journal = Journal(MemoryJournal(), now: { Self.start })
+        let other = SubscriptionID(store: .appStore, environment: .production, id: "2")
+        for day in [0, 30] { try await journal.apply(payment(on: day, by: ada)) }
+        try await journal.apply(payment(on: 0, by: ben, of: other))
+        #expect(try await journal.erase(ada).lines == 2)
+        #expect(try await journal.lines(limit: limit).map(\.position) == [3])
+    }
+
     @Test("A history does not bring the name back to what others have", arguments: Way.allCases)
     func othersReadAgain(way: Way) async throws {
         let storage = MemoryJournal()

@@ -84,7 +84,8 @@ struct JournalFeed: AsyncParsableCommand {
 struct JournalVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Reads the whole log and finds lines that were changed, removed or inserted.",
+        abstract:
+            "Reads the whole log, and finds lines that were changed, removed or inserted, and rows that cannot be read.",
         discussion: "Exit status: 65 when anything is found."
     )
 

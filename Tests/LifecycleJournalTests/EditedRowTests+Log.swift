@@ -1,0 +1,91 @@
+import Foundation
+import LifecycleJournal
+import NormalizerTesting
+import Testing
+
+extension EditedRowTests {
+    /// A journal with a life, whose second event cannot be read by its row in a table.
+    private func edited(
+        _ table: JournalTable,
+        _ observer: RecordingObserver
+    ) async throws -> (journal: Journal, events: [Journal.FeedEvent], edited: Journal.FeedEvent, row: Int64) {
+        let (life, storage) = (try StripeLife(), MemoryJournal())
+        let journal = Journal(storage, observer: observer, now: { StripeLife.start })
+        for delivery in life.deliveries { #expect(await journal.receive(delivery, with: life.adapter).status == 200) }
+        let events = try await journal.events(limit: 1000)
+        let edited = try #require(events.dropFirst().first)
+        let number = try await storage.write { transaction in
+            let rows = try await transaction.records(JournalSelection(limit: 1000), in: table)
+            var row = try #require(
+                rows.first { table == .log ? $0.order == edited.position : $0.key == "\(edited.event.event.id)" }
+            )
+            row.body = Array("{".utf8)
+            #expect(try await transaction.update(row, in: table))
+            return row.number
+        }
+        return (journal, events, edited, number)
+    }
+
+    @Test(
+        "of the log or of an event is passed over by the feed, and reported",
+        arguments: [JournalTable.log, .event],
+        [1, 2, 1000]
+    )
+    func feed(table: JournalTable, limit: Int) async throws {
+        let observer = RecordingObserver()
+        let (journal, events, edited, _) = try await edited(table, observer)
+        var read: [Journal.FeedEvent] = []
+        while case let page = try await journal.events(after: read.last?.position ?? 0, limit: limit), !page.isEmpty {
+            read += page
+        }
+        #expect(read == events.filter { $0 != edited })
+        #expect(observer.unreadable == [.log])
+    }
+
+    @Test("of the log is passed over by the readers of its lines, and reported", arguments: [1, 2, 1000])
+    func lines(limit: Int) async throws {
+        let observer = RecordingObserver()
+        let (journal, _, edited, _) = try await edited(.log, observer)
+        var read: [Int64] = []
+        while case let page = try await journal.lines(after: read.last ?? 0, limit: limit), !page.isEmpty {
+            read += page.map(\.position)
+        }
+        let count = try await journal.verify().lines
+        #expect(read == (1...count).filter { $0 != edited.position })
+        #expect(observer.unreadable == [.log])
+    }
+
+    @Test("of an event is named by a verification")
+    func verification() async throws {
+        let (journal, _, _, row) = try await edited(.event, RecordingObserver())
+        #expect(try await journal.verify().findings == ["row \(row) of lifecycle_event cannot be read"])
+    }
+
+    @Test("of a queue, of a question or of an erasure is named by a verification")
+    func verificationOfQueues() async throws {
+        let (storage, observer) = (MemoryJournal(), RecordingObserver())
+        let journal = Journal(storage, observer: observer, now: { StripeLife.start })
+        let rows: [(JournalTable, String)] = [
+            (.event, "due"), (.event, "done"), (.event, "dead"), (.event, "silent"),
+            (.delivery, "waiting"), (.delivery, "quarantined"), (.delivery, "kept"), (.delivery, "erasure"),
+            (.due, "due"), (.due, "done"), (.due, "dead"),
+            (.due, "silent"), (.due, "question"), (.due, "exhausted"),
+        ]
+        let expected = try await storage.write { transaction in
+            var findings: [String] = []
+            for (table, group) in rows {
+                let text = Array("{".utf8)
+                let row = JournalRecord(key: group, group: group, body: text, detail: text)
+                _ = try await transaction.insert(row, into: table)
+                let number = try #require(try await transaction.record(group, in: table)).number
+                findings.append("row \(number) of \(table.name) cannot be read")
+            }
+            return findings
+        }
+        #expect(try await journal.verify().findings.sorted() == expected.sorted())
+        // The note of an erasure holds up no other, and no pruning.
+        #expect(try await journal.exhaustedQuestions() == [])
+        try await journal.prune(before: .distantPast)
+        #expect(observer.unreadable.contains(.delivery))
+    }
+}
