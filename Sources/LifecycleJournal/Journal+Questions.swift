@@ -245,39 +245,48 @@ extension Journal {
 
     // MARK: Handles
 
-    private var sealing: SealingKey? {
-        get throws { try options.sealingKey.map { try SealingKey($0.bytes, purpose: "lifecycle handle/1") } }
-    }
-
     private func keep(_ handle: PurchaseHandle, in row: inout QuestionRow) throws {
-        guard let sealing = try sealing, try self.handle(in: row) != handle else { return }
-        let sealed = try sealing.seal(CanonicalJSON.bytes(handle), for: handle.lineage.description)
-        row.keep(String(decoding: Base64.encode(sealed.span), as: UTF8.self))
+        guard let key = options.sealingKey else { return }
+        let (bytes, place) = (try CanonicalJSON.bytes(handle), handle.lineage.description)
+        // One that a former key has sealed is sealed again.
+        if try Self.open(row.detail.handle, for: place, with: [key]) != bytes {
+            row.keep(try Self.seal(bytes, for: place, with: key))
+        }
     }
 
     /// A store's token, sealed for one duty; nil without a key, so that it is not kept.
     func seal(_ token: SecretBytes, for duty: String) throws -> String? {
-        guard let sealing = try sealing else { return nil }
-        let sealed = try sealing.seal(token.bytes, for: duty)
+        try options.sealingKey.map { try Self.seal(token.bytes, for: duty, with: $0) }
+    }
+
+    /// The token that ``seal(_:for:)`` sealed for the same duty; nil if it was sealed under a key that is not known.
+    func token(_ sealed: String?, for duty: String) throws -> SecretBytes? {
+        try Self.open(sealed, for: duty, with: openingKeys).map { SecretBytes(bytes: $0) }
+    }
+
+    /// How the store has to be asked about the lineage of a row; nil if that is not known, or sealed under a key that is not.
+    func handle(in row: QuestionRow) throws -> PurchaseHandle? {
+        try Self.open(row.detail.handle, for: row.lineage.description, with: openingKeys)
+            .map { try CanonicalJSON.value(from: $0) }
+    }
+
+    private var openingKeys: [SecretBytes] { [options.sealingKey].compactMap(\.self) + options.formerSealingKeys }
+
+    private static func seal(_ value: [UInt8], for place: String, with key: SecretBytes) throws -> String {
+        let sealed = try sealing(key).seal(value, for: place)
         return String(decoding: Base64.encode(sealed.span), as: UTF8.self)
     }
 
-    /// The token that ``seal(_:for:)`` sealed for the same duty; nil if it was sealed under another key.
-    func token(_ sealed: String?, for duty: String) throws -> SecretBytes? {
-        guard let sealed, let sealing = try sealing,
-            let octets = try? Base64.decode(Array(sealed.utf8).span),
-            let bytes = try sealing.open(octets, for: duty)
-        else { return nil }
-        return SecretBytes(bytes: bytes)
+    private static func open(_ text: String?, for place: String, with keys: [SecretBytes]) throws -> [UInt8]? {
+        guard let text, let sealed = try? Base64.decode(Array(text.utf8).span) else { return nil }
+        for key in keys {
+            if let value = try sealing(key).open(sealed, for: place) { return value }
+        }
+        return nil
     }
 
-    /// How the store has to be asked about the lineage of a row; nil if that is not known, or sealed under another key.
-    func handle(in row: QuestionRow) throws -> PurchaseHandle? {
-        guard let text = row.detail.handle, let sealing = try sealing,
-            let sealed = try? Base64.decode(Array(text.utf8).span),
-            let bytes = try sealing.open(sealed, for: row.lineage.description)
-        else { return nil }
-        return try CanonicalJSON.value(from: bytes)
+    private static func sealing(_ key: SecretBytes) throws -> SealingKey {
+        try SealingKey(key.bytes, purpose: "lifecycle handle/1")
     }
 
     /// How the store has to be asked about a purchase, under each of its names.

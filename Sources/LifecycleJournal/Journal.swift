@@ -25,8 +25,11 @@ public struct Journal: Sendable {
         public var catalog: ProductCatalog?
         /// The key that purchase tokens are sealed with. Some stores can only be asked with such a token; without a key the journal
         /// keeps none, and those stores are asked only about purchases that an app uploads. Keep the key outside the database. A
-        /// token that was sealed with another key is not used; the next notification brings it again.
+        /// token that was sealed with an unknown key is not used; the next notification brings it again.
         public var sealingKey: SecretBytes?
+        /// Keys that ``sealingKey`` took the place of. They open what they have sealed. The next notification of a purchase has its token
+        /// sealed again, with the present key.
+        public var formerSealingKeys: [SecretBytes] = []
         /// How often a queue gives an item out before it gives it up. With ``firstDelay`` as it is, 82 times take three days.
         public var maximumAttempts = 82
         /// How long a queue waits after the first failure. It doubles with every further one, up to an hour.

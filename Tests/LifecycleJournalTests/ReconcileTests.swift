@@ -82,10 +82,12 @@ struct ReconcileTests {
 
     private func journal(
         _ storage: any JournalStorage = MemoryJournal(),
-        sealingKey: String? = nil
+        sealingKey: String? = nil,
+        formerKeys: [String] = []
     ) -> Journal {
         var options = Journal.Options()
         options.sealingKey = sealingKey.map { SecretBytes($0) }
+        options.formerSealingKeys = formerKeys.map { SecretBytes($0) }
         let time = time
         return Journal(storage, options: options, clock: TestClock(jumping: true), now: { time.now })
     }
@@ -316,6 +318,33 @@ struct ReconcileTests {
         try await sealed.upload(stated)
         try await sealed.refetch(Self.lineage, with: [answerer])
         #expect(answerer.asked.last?.handle == nil)
+    }
+
+    @Test("by a token that a former key has sealed, until the next statement has it sealed with the present one")
+    func formerKeys() async throws {
+        let storage = MemoryJournal()
+        let handle = PurchaseHandle(Self.lineage, app: "app", kind: "subscription", token: "secret-token")
+        func asked(_ journal: Journal) async throws -> PurchaseHandle? {
+            let answerer = Answerer()
+            try await journal.refetch(Self.lineage, with: [answerer])
+            return answerer.asked.last?.handle
+        }
+        func state(on day: TimeInterval, _ journal: Journal) async throws {
+            let (start, end) = (day * Self.day, (day + 30) * Self.day)
+            try await journal.apply(
+                Self.statement(at: start, from: start, until: end, transaction: "\(day)", handle: handle)
+            )
+        }
+        try await state(on: 0, journal(storage, sealingKey: "first"))
+        let second = journal(storage, sealingKey: "second", formerKeys: ["other", "first"])
+        #expect(try await asked(second) == handle)
+        #expect(try await asked(journal(storage, formerKeys: ["first"])) == handle)
+        #expect(try await asked(journal(storage, sealingKey: "second")) == nil)
+        // Without a present key nothing is sealed.
+        try await state(on: 30, journal(storage, formerKeys: ["second"]))
+        #expect(try await asked(journal(storage, sealingKey: "second")) == nil)
+        try await state(on: 60, second)
+        #expect(try await asked(journal(storage, sealingKey: "second")) == handle)
     }
 
     @Test("once more about quarantined deliveries whose provider could not be asked")

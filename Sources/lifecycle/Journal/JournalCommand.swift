@@ -67,6 +67,8 @@ struct DatabaseOptions: ParsableArguments {
         var options = Journal.Options()
         let environment = ProcessInfo.processInfo.environment
         options.sealingKey = environment["LIFECYCLE_SEALING_KEY"].map { SecretBytes($0) }
+        let former = environment["LIFECYCLE_FORMER_SEALING_KEYS"]?.split(separator: ",") ?? []
+        options.formerSealingKeys = former.map { SecretBytes(String($0)) }
         options.catalog = try environment["LIFECYCLE_CATALOG"].map { try ProductCatalog(path: $0) }
         let configured = options
         return try await reachable { () async throws(JournalError) in
