@@ -21,6 +21,11 @@ extension PostgresJournalStorage.Configuration {
                 "the URL cannot be read; encode reserved characters of the user and the password, such as %40 for @, %2F for / and %25 for %"
             )
         }
+        // libpq would refuse another one with each connection.
+        let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+        if let mode = unsafe Address.option("sslmode", of: url.text), !mode.isEmpty, !modes.contains(mode) {
+            throw JournalError(.configuration, "sslmode must be one of \(modes.joined(separator: ", "))")
+        }
     }
 }
 
@@ -33,20 +38,21 @@ extension PostgresJournalStorage.Configuration.Address {
         let end = rest.firstIndex { $0 == at || $0 == slash } ?? rest.endIndex
         let place = rest[end...].first == at ? rest[end...].dropFirst() : rest
         guard !place.prefix(while: { $0 != UInt8(ascii: "?") }).contains(at) else { return false }
-        guard let ports = unsafe Self.port(of: text) else { return false }
+        // There are several for several hosts.
+        guard let ports = unsafe Self.option("port", of: text) else { return false }
         return ports.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { port in
             port.isEmpty || (port.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt16(port) ?? 0 > 0)
         }
     }
 
-    /// The port as libpq reads it, which has several for several hosts; nil if it cannot read the URL.
-    @unsafe private static func port(of text: String) -> String? {
+    /// An option as libpq reads it, empty if the URL does not have it; nil if libpq cannot read the URL.
+    @unsafe fileprivate static func option(_ name: String, of text: String) -> String? {
         // The list and its texts are libpq's, and valid until they are freed here. An entry without a keyword ends it.
         guard let options = unsafe PQconninfoParse(text, nil) else { return nil }
         defer { unsafe PQconninfoFree(options) }
         var option = unsafe options
         while let keyword = unsafe option.pointee.keyword {
-            if unsafe String(cString: keyword) == "port" {
+            if unsafe String(cString: keyword) == name {
                 return unsafe option.pointee.val.map { unsafe String(cString: $0) } ?? ""
             }
             unsafe option += 1

@@ -208,6 +208,12 @@ import Testing
                 setting: "database.url"
             ),
             Mistake(
+                testDescription: "a mode of TLS that there is not",
+                changes: ["database.url": "postgresql://u:s3cr@h/x?sslmode=disabled"],
+                setting: "database.url"
+            ),
+            Mistake(testDescription: "empty host", changes: ["http.host": ""], setting: "http.host"),
+            Mistake(
                 testDescription: "news with credentials",
                 changes: [
                     "news.url": "http://user:s3cr@127.0.0.1/news",

@@ -68,6 +68,7 @@ public struct GatewayConfiguration: Sendable {
     /// - Throws: ``SettingError`` for the first setting that is missing or wrong.
     public init(_ reader: ConfigReader) throws {
         host = reader.string(forKey: "http.host", default: "127.0.0.1")
+        guard !host.isEmpty else { throw SettingError("http.host", "must not be empty") }
         port = reader.int(forKey: "http.port", default: 8080)
         guard (0...65_535).contains(port) else { throw SettingError("http.port", "must be 0 to 65535") }
         database = try Self.database(reader)
