@@ -44,6 +44,7 @@ public struct Gateway: Sendable {
         options.usesOutbox = configuration.destination != nil
         options.catalog = configuration.catalog
         options.sealingKey = configuration.sealingKey
+        options.formerSealingKeys = configuration.formerSealingKeys
         switch configuration.database {
         case .sqlite(let path):
             journal = Journal(try await SQLiteJournalStorage(path: path), options: options, observer: metrics, now: now)

@@ -137,36 +137,6 @@ import Testing
     }
 
     @Test(
-        "a sealing key that is short or the example's stops the start, and is not shown",
-        arguments: ["short-key-9f", "set SEALING_KEY to a secret of your own", ""]
-    )
-    func sealingKey(key: String) throws {
-        let bench = try Bench()
-        let changes: [String: ConfigValue?] = ["sealing_key": .init(.string(key), isSecret: true)]
-        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(changes)) }
-        #expect(error?.setting == "sealing_key")
-        #expect(error.map { key.isEmpty || !"\($0)".contains(key) } == true)
-    }
-
-    @Test("a sealing key comes from the environment or a file, which may end with a line feed")
-    func sealingKeyFile() throws {
-        let bench = try Bench()
-        let key = "9f0c1d6b5a4e38271605f4e3d2c1b0a9"
-        let path = bench.folder.appending(path: "sealing").path
-        try Data((key + "\n").utf8).write(to: URL(fileURLWithPath: path))
-        let inFile: [String: ConfigValue?] = ["sealing_key_file": .init(.string(path), isSecret: false)]
-        let inText: [String: ConfigValue?] = ["sealing_key": .init(.string(key), isSecret: true)]
-        for changes in [inFile, inText] {
-            let configuration = try GatewayConfiguration(bench.settings(changes))
-            #expect(configuration.sealingKey != nil)
-            #expect(!configuration.summary.joined().contains(key))
-        }
-        let both = inFile.merging(inText) { $1 }
-        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(bench.settings(both)) }
-        #expect(error?.setting == "sealing_key_file")
-    }
-
-    @Test(
         "the texts of the example are no secrets",
         arguments: [
             ("token.reader.secret", false), ("source.shop.signing_secrets", true), ("source.shop.api_key", false),

@@ -60,6 +60,8 @@ public struct GatewayConfiguration: Sendable {
     var refunds: Destination?
     /// The key that purchase tokens are sealed with.
     var sealingKey: SecretBytes?
+    /// The keys that they were sealed with before.
+    var formerSealingKeys: [SecretBytes]
     var creditPolicy: CreditPolicy?
     var catalog: ProductCatalog?
 
@@ -121,6 +123,12 @@ public struct GatewayConfiguration: Sendable {
             )
         }
         sealingKey = try Self.sealingKey(reader)
+        formerSealingKeys = try reader.stringArray(forKey: "former_sealing_keys", isSecret: true, default: []).map {
+            try Self.sealingKey($0, "former_sealing_keys")
+        }
+        guard formerSealingKeys.isEmpty || sealingKey != nil else {
+            throw SettingError("former_sealing_keys", "needs a sealing_key, which tokens are sealed with from now on")
+        }
         creditPolicy = try Self.json(reader, setting: "credits.policy_file", kind: "a credit policy")
         catalog = try Self.json(reader, setting: "products.catalog_file", kind: "a catalogue of products")
     }
