@@ -13,6 +13,8 @@ struct OutageWorker: Sendable {
     /// How long RevenueCat repeats a delivery at the least
     /// (<https://www.revenuecat.com/docs/integrations/webhooks#syncing-subscription-status>).
     private static let repetition: TimeInterval = 3600
+    /// The checkpoint of the last restore after which every provider was asked.
+    private static let answered = "gateway/restore"
 
     let journal: Journal
     let sources: [Source]
@@ -24,7 +26,12 @@ struct OutageWorker: Sendable {
         // Version 0.12 has the rounds of its backfill alone. They may be a day apart, and to ask once for nothing does no harm.
         let former = last.finished == nil ? try await RoundLease.lastRound("backfill", in: journal) : nil
         // Deliveries between a copy and its restore were answered with 200, so no provider repeats them. Not every history has them.
-        let isRestored = try await journal.lastRestore().map { (last.finished ?? .distantPast) < $0 } ?? false
+        // A restore is another one than the copy knew of: which is later says nothing, since either clock may be wrong.
+        let restore = try await journal.lastRestore().map {
+            String(decoding: try CanonicalJSON.bytes(EventTime(wrappedValue: $0)), as: UTF8.self)
+        }
+        let answered = try await journal.checkpoint(of: Self.answered)
+        let isRestored = restore != nil && restore != answered?.value
         let isOut = (last.finished ?? former).map { now().timeIntervalSince($0) > Self.repetition } ?? false
         guard isRestored || isOut else { return false }
         let forgetful = sources.filter { ($0.histories.isEmpty || isRestored) && !$0.questions.isEmpty }
@@ -35,6 +42,7 @@ struct OutageWorker: Sendable {
                 metadata: ["provider": "\(provider)", "purchases": "\(count)"]
             )
         }
+        if let restore, isRestored { _ = try await journal.setCheckpoint(restore, of: Self.answered, after: answered) }
         return false
     }
 }
