@@ -290,13 +290,8 @@ struct StateRows {
     /// Lets one transaction at a time join an account's purchases, or use its credits: the purchases of two transactions may be one.
     static func takeTurn(_ owner: Account.Identifier, _ transaction: any JournalTransaction) async throws {
         let key = turnKey(owner)
-        let isOurs =
-            if let row = try await transaction.record(key, in: .link) {
-                try await transaction.update(row, in: .link)
-            } else {
-                try await transaction.insert(JournalRecord(key: key), into: .link)
-            }
-        guard isOurs else { throw Conflict() }
+        let row = try await transaction.record(key, in: .link)
+        try await transaction.put(row ?? JournalRecord(key: key), over: row, in: .link)
     }
 
     /// The row whose version orders the transactions that join an account's purchases.
@@ -381,18 +376,4 @@ extension StateRows {
 extension Collection<JournalRecord> {
     /// One order for all writers, so that two transactions do not wait for each other.
     var inOrder: [JournalRecord] { sorted { $0.key.precedes($1.key) } }
-}
-
-extension JournalTransaction {
-    /// All rows of a selection, page by page.
-    func allRecords(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord] {
-        var all: [JournalRecord] = []
-        var page = selection
-        while true {
-            let records = try await self.records(page, in: table)
-            all += records
-            guard records.count == selection.limit, let last = records.last else { return all }
-            page = page.following(last)
-        }
-    }
 }

@@ -132,10 +132,8 @@ extension Journal {
     public func rebuild(repairing isRepairing: Bool = false) async throws(JournalError) -> Rebuild {
         try await giveOutPositions()
         var rebuild = Rebuild()
-        var selection = JournalSelection(through: .max - 1, limit: 200)
-        while true {
-            let page = selection
-            let records = try await read { try await $0.records(page, in: .log) }
+        let lines = JournalSelection(through: .max - 1, limit: 200)
+        try await forEachPage(of: lines, in: .log) { records throws(JournalError) in
             for record in records where !record.body.isEmpty {
                 let line: LogLine
                 do { line = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
@@ -157,9 +155,8 @@ extension Journal {
                     if !isRight, rebuild.differing.count < 1000 { rebuild.differing.append(lineage) }
                 }
             }
-            guard records.count == selection.limit, let last = records.last else { return rebuild }
-            selection = selection.following(last)
         }
+        return rebuild
     }
 
     private func rebuildTransfer(_ line: LogLine) async throws(JournalError) {
@@ -254,10 +251,8 @@ extension Journal {
         against adapters: [String: any ProviderAdapter]
     ) async throws(JournalError) -> Difference {
         var difference = Difference()
-        var selection = JournalSelection(group: DeliveryPlace.kept.rawValue, limit: 100)
-        while true {
-            let page = selection
-            let records = try await read { try await $0.records(page, in: .delivery) }
+        let kept = JournalSelection(group: DeliveryPlace.kept.rawValue, limit: 100)
+        try await forEachPage(of: kept, in: .delivery) { records throws(JournalError) in
             for record in records {
                 let detail: DeliveryDetail
                 do { detail = try CanonicalJSON.value(from: record.detail) } catch {
@@ -287,8 +282,7 @@ extension Journal {
                     }
                 }
             }
-            guard records.count == selection.limit, let last = records.last else { return difference }
-            selection = selection.following(last)
         }
+        return difference
     }
 }

@@ -123,10 +123,7 @@ struct QuestionRow {
             record.body = []
         }
         record.detail = try CanonicalJSON.bytes(detail)
-        let isDone =
-            stored == nil
-            ? try await transaction.insert(record, into: .due) : try await transaction.update(record, in: .due)
-        guard isDone else { throw Conflict() }
+        try await transaction.put(record, over: stored, in: .due)
     }
 }
 

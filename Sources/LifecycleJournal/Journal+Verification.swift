@@ -28,13 +28,9 @@ extension Journal {
     public func verify(known: [Int64: String] = [:]) async throws(JournalError) -> Verification {
         try await giveOutPositions()
         var verification = Verification()
-        var selection = JournalSelection(through: .max - 1, limit: 500)
-        while true {
-            let page = selection
-            let records = try await read { try await $0.records(page, in: .log) }
+        let lines = JournalSelection(through: .max - 1, limit: 500)
+        try await forEachPage(of: lines, in: .log) { records throws(JournalError) in
             for record in records { verification.check(record, known: known) }
-            guard records.count == selection.limit, let last = records.last else { break }
-            selection = selection.following(last)
         }
         let stored = try await read { try await $0.record(LogHead.key, in: .checkpoint) }
         let head = stored.flatMap { try? CanonicalJSON.value(LogHead.self, from: $0.body) } ?? LogHead()
@@ -59,15 +55,11 @@ extension Journal {
         ]
         for (table, groups) in places {
             for group in groups {
-                var selection = JournalSelection(group: group, limit: 500)
-                while true {
-                    let page = selection
-                    let records = try await read { try await $0.records(page, in: table) }
+                let rows = JournalSelection(group: group, limit: 500)
+                try await forEachPage(of: rows, in: table) { records throws(JournalError) in
                     for record in records where !record.isReadable(in: table) {
                         verification.find("row \(record.number) of \(table.name) cannot be read")
                     }
-                    guard records.count == page.limit, let last = records.last else { break }
-                    selection = selection.following(last)
                 }
             }
         }

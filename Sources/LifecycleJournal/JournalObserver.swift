@@ -20,8 +20,8 @@ public enum JournalObservation: Sendable {
     case gaveUp(JournalTable)
     /// A delivery of this source was not kept, since its quarantine is full. Replay or discard what is in it.
     case quarantineFull(source: String)
-    /// A row that is due cannot be read, or one that it follows from: it is passed over, and the others are not held up. Each look at
-    /// the queue reports it again.
+    /// A row that is due cannot be read, or one that it follows from, or an event or a line of the log: it is passed over, and the others are
+    /// not held up. Each look at the table reports it again. ``Journal/verify(known:)`` names such rows.
     case unreadable(JournalTable)
     /// A provider was asked about a purchase as often as is of use, and nothing settled the question.
     case questionExhausted(DueItem)

@@ -179,19 +179,15 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
     ///
     /// - Throws: ``JournalError``.
     public func oldest() async throws(JournalError) -> Item? {
-        let table = table
-        var selection = JournalSelection(group: QueuePlace.due.rawValue, limit: 1000)
+        let selection = JournalSelection(group: QueuePlace.due.rawValue, limit: 1000)
         var oldest: Item?
-        while true {
-            let page = selection
-            let records = try await journal.read { try await $0.records(page, in: table) }
+        try await journal.forEachPage(of: selection, in: table) { records throws(JournalError) in
             for record in records where record.number < oldest?.record.number ?? .max {
                 // One that cannot be read must not hide the others.
                 oldest = (try? item(record)) ?? oldest
             }
-            guard records.count == page.limit, let last = records.last else { return oldest }
-            selection = selection.following(last)
         }
+        return oldest
     }
 
     private func item(_ record: JournalRecord?) throws(JournalError) -> Item? {

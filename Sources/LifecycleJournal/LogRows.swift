@@ -36,10 +36,6 @@ struct LogHead: Codable, Sendable {
     func write(over row: JournalRecord?, _ transaction: any JournalTransaction) async throws {
         var next = row ?? JournalRecord(key: Self.key)
         next.body = try CanonicalJSON.bytes(self)
-        let isOurs =
-            row == nil
-            ? try await transaction.insert(next, into: .checkpoint)
-            : try await transaction.update(next, in: .checkpoint)
-        guard isOurs else { throw Conflict() }
+        try await transaction.put(next, over: row, in: .checkpoint)
     }
 }

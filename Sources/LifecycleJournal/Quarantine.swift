@@ -217,11 +217,7 @@ public struct Quarantine: Sendable {
         }
         var row = known ?? JournalRecord(key: JournalKey.text(group, source), group: group)
         row.body = try CanonicalJSON.bytes(Note(source: source, size: size))
-        let isWritten =
-            known == nil
-            ? try await transaction.insert(row, into: .checkpoint)
-            : try await transaction.update(row, in: .checkpoint)
-        guard isWritten else { throw Conflict() }
+        try await transaction.put(row, over: known, in: .checkpoint)
     }
 }
 

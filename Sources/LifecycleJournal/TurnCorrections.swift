@@ -56,7 +56,7 @@ extension Journal {
         guard corrections.isDue(place, at: time) else { return }
         if let last = try await noteCorrection(of: place, at: time) { return corrections.note(place, at: last) }
         let latest = time + TurnCorrections.interval
-        @Sendable func corrected(_ record: JournalRecord) throws -> JournalRecord? {
+        func corrected(_ record: JournalRecord) throws -> JournalRecord? {
             // A row that cannot be read must not hold up the others.
             guard var detail = try? Detail(of: record) else { return nil }
             guard let set = detail.turnSetAt ?? unnoted(detail, record), set > latest else { return nil }
@@ -65,21 +65,15 @@ extension Journal {
             record.detail = try CanonicalJSON.bytes(detail)
             return record
         }
-        var selection = JournalSelection(group: group, after: latest, number: .max, limit: 1000)
-        while true {
-            let page = selection
-            let (wrong, last, count) = try await read { transaction in
-                let records = try await transaction.records(page, in: table)
-                return (try records.compactMap(corrected), records.last, records.count)
+        let selection = JournalSelection(group: group, after: latest, number: .max, limit: 1000)
+        try await forEachPage(of: selection, in: table) { records throws(JournalError) in
+            let wrong: [JournalRecord]
+            do { wrong = try records.compactMap(corrected) } catch { throw JournalError(wrapping: error) }
+            if wrong.isEmpty { return }
+            try await write { transaction in
+                // Another process may be faster.
+                for record in wrong { _ = try await transaction.update(record, in: table) }
             }
-            if !wrong.isEmpty {
-                try await write { transaction in
-                    // Another process may be faster.
-                    for record in wrong { _ = try await transaction.update(record, in: table) }
-                }
-            }
-            guard count == page.limit, let last else { break }
-            selection = selection.following(last)
         }
         corrections.note(place, at: time)
     }
@@ -94,11 +88,7 @@ extension Journal {
             if let known, !TurnCorrections.isDue(known.order, at: time) { return known.order }
             var mark = known ?? JournalRecord(key: key)
             mark.order = time
-            let isNoted =
-                known == nil
-                ? try await transaction.insert(mark, into: .checkpoint)
-                : try await transaction.update(mark, in: .checkpoint)
-            guard isNoted else { throw Conflict() }
+            try await transaction.put(mark, over: known, in: .checkpoint)
             return nil
         }
     }
