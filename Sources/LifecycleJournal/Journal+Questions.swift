@@ -174,16 +174,13 @@ extension Journal {
     /// Has every purchase of a provider's be asked about in the next round of ``reconcile(with:replaying:limit:)``, whatever is open
     /// about it: after a gap that its history can no longer fill. A purchase whose row cannot be read may be the provider's, too.
     ///
-    /// - Returns: how many purchases there are.
+    /// - Returns: how many purchases are asked about. One whose question cannot be read is not, and is reported.
     /// - Throws: ``JournalError``.
     @discardableResult
     public func askAgain(about provider: Provider) async throws(JournalError) -> Int {
         let time = now()
         var count = 0
-        var selection = JournalSelection(limit: 100)
-        while true {
-            let page = selection
-            let records = try await read { try await $0.records(page, in: .state) }
+        try await forEachPage(of: JournalSelection(limit: 100), in: .state) { records throws(JournalError) in
             // Linked lineages have one state, in the row of one of them, and are asked about once.
             for record in records where !record.body.isEmpty {
                 let lineage: SubscriptionID?
@@ -194,16 +191,21 @@ extension Journal {
                     lineage = SubscriptionID(record.key)
                 }
                 guard let lineage else { continue }
-                try await write { transaction in
-                    var row = try await QuestionRow(of: lineage, transaction)
-                    row.request(OpenQuestion(reason: .requested, subscription: lineage, dueAt: time))
-                    try await row.write(transaction)
+                do throws(JournalError) {
+                    try await write { transaction in
+                        var row = try await QuestionRow(of: lineage, transaction)
+                        row.request(OpenQuestion(reason: .requested, subscription: lineage, dueAt: time))
+                        try await row.write(transaction)
+                    }
+                    count += 1
+                } catch {
+                    // A question that cannot be read must not hold up those about other purchases.
+                    guard error.code == .corrupt else { throw error }
+                    observer.observe(.unreadable(.due))
                 }
-                count += 1
             }
-            guard records.count == page.limit, let last = records.last else { return count }
-            selection = selection.following(last)
         }
+        return count
     }
 
     /// Writes the open questions about lineages, and the way to ask them, in the transaction that changed their states.

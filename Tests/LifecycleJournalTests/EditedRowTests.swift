@@ -201,6 +201,19 @@ struct EditedRowTests {
         try await edited.expectStates(of: one)
     }
 
+    @Test("that is a question keeps no other purchase from being asked about again")
+    func askAgain() async throws {
+        let edited = try await EditedRow()
+        let (other, journal) = (edited.other, edited.journal)
+        try await edited.mend()
+        try await edited.editQuestions()
+        #expect(await journal.receive(other.deliveries[0], with: other.adapter).status == 200)
+        #expect(try await journal.askAgain(about: .stripe) == 1)
+        let free = try #require(try await other.adapter.receive(other.deliveries[0]).lineages.first)
+        let questions = try await journal.questions(at: edited.time.now).filter { $0.kind == "requested" }
+        #expect(questions.map(\.subscription) == [free])
+    }
+
     @Test("that is a question holds up no other, and is reported")
     func question() async throws {
         let edited = try await EditedRow()
