@@ -217,6 +217,45 @@ extension ErasureTests {
         #expect(try await journal.rebuild().differing == [])
     }
 
+    @Test("A note that cannot be read holds back what waited, until it is deleted and the account erased again")
+    func unreadableNote() async throws {
+        let (storage, adapter) = (MemoryJournal(), Hearsay())
+        let journal = journal(storage)
+        let other = SubscriptionID(store: .appStore, environment: .production, id: "2")
+        let results = numbered([payment(on: 0, by: ada), payment(on: 0, by: ben, of: other)])
+        for result in results { try await Wait.quarantine.take(result, by: adapter, in: journal) }
+        try await journal.erase(ada)
+        adapter.isReady.withLock { $0 = true }
+        func note(_ change: @escaping @Sendable (inout JournalRecord) -> Bool) async throws {
+            try await storage.write { transaction in
+                let selection = JournalSelection(group: "erasure", limit: 1)
+                var row = try #require(try await transaction.records(selection, in: .delivery).first)
+                let isKept = change(&row)
+                let isDone =
+                    isKept
+                    ? try await transaction.update(row, in: .delivery)
+                    : try await transaction.delete(row, from: .delivery)
+                #expect(isDone)
+            }
+        }
+        try await note { row in
+            row.body = Array("{".utf8)
+            return true
+        }
+        for entry in try await journal.quarantine.list() {
+            #expect(await journal.quarantine.replay(entry, with: adapter).decision == .retryLater)
+        }
+        #expect(try await journal.events() == [])
+        try await journal.erase(ada)
+        try await note { _ in false }
+        try await Wait.quarantine.end(adapter, journal)
+        try await journal.prune(before: Self.start)
+        try await expectNoName(storage)
+        #expect(try await hasAccess(ben, on: 10, journal))
+        let notes = JournalSelection(group: "erasure", limit: 9)
+        #expect(try await storage.read { try await $0.records(notes, in: .delivery) } == [])
+    }
+
     @Test("A kept delivery that cannot be read holds up no erasure")
     func unreadable() async throws {
         let (storage, adapter) = (MemoryJournal(), Hearsay())
