@@ -256,15 +256,19 @@ extension Mapping {
         let subscription = stated.subscription
         var subject = stated.subject
         if let invoice = subscription.latestInvoice {
-            subject.facts = subject.facts.map { fact in
-                guard case .billing(var billing) = fact else { return fact }
+            func failed(_ billing: Fact.Billing, changing items: [PurchasedItem]? = nil) -> Fact {
+                var billing = billing
                 billing.charge = Fact.Billing.FailedCharge(
                     transaction: invoice,
                     attempt: 1,
-                    changeStart: begun == nil ? nil : created.date,
-                    items: begun
+                    changeStart: items == nil ? nil : created.date,
+                    items: items
                 )
                 return .billing(billing)
+            }
+            subject.facts = subject.facts.flatMap { (fact) -> [Fact] in
+                guard case .billing(let billing) = fact else { return [fact] }
+                return [failed(billing)] + (begun.map { [failed(billing, changing: $0)] } ?? [])
             }
         }
         return Draft(
