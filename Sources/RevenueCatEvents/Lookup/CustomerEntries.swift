@@ -44,10 +44,12 @@ extension RevenueCatSubscription {
     /// Play the order of every renewal names the purchase, so the product alone says nothing.
     fileprivate func owner(among purchases: [LineageQuestion]) -> LineageQuestion? {
         let named = purchases.filter { isNamed(in: $0) }
-        guard store != .playStore || storeIdentifier == nil else { return named.first(where: isProduct) }
+        if transaction?.isPlayOrder == true { return named.first(where: isProduct) }
         let sold = purchases.filter(isProduct)
         return named.first ?? sold.first(where: hasPeriod) ?? sold.max { $0.beganLast < $1.beganLast }
     }
+
+    private var transaction: TransactionID? { storeIdentifier.map(TransactionID.init) }
 
     private func hasPeriod(of purchase: LineageQuestion) -> Bool {
         guard let start = period?.start else { return false }
@@ -56,13 +58,8 @@ extension RevenueCatSubscription {
     }
 
     private func isNamed(in purchase: LineageQuestion) -> Bool {
-        guard let storeIdentifier else { return false }
-        let transaction = TransactionID(storeIdentifier)
-        guard store == .playStore else {
-            return purchase.names.contains { $0.id == storeIdentifier } || purchase.transactions.contains(transaction)
-        }
-        let order = transaction.firstOrder
-        return purchase.names.contains { (LineageName($0.id).purchase ?? $0.id) == order.rawValue }
+        guard let order = transaction?.firstOrder else { return false }
+        return purchase.names.contains { $0.id == order.rawValue || LineageName($0.id).purchase == order.rawValue }
             || purchase.transactions.contains { $0.firstOrder == order }
     }
 
