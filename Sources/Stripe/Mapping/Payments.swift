@@ -7,6 +7,7 @@ import WireJSON
 struct Payment: Sendable {
     let paymentIntent: String?
     let charge: String?
+    /// The invoice behind it: stated before basil, to be asked for since.
     let invoice: String?
     let invoiceObject: InvoiceObject?
     let customer: CustomerReference?
@@ -22,9 +23,11 @@ struct Payment: Sendable {
         paymentIntent = try reader.reference("payment_intent")
         let isCharge = reader.optionalValue("object")?.isString("charge") ?? false
         charge = isCharge ? try reader.string("id") : try reader.reference("charge")
-        let reference = try InvoiceReference(reader)
-        invoice = reference.id
-        invoiceObject = reference.object
+        let invoice = reader.optionalValue("invoice")
+        self.invoice = try invoice?.referenceID()
+        invoiceObject = try invoice.flatMap { (value) throws(JSONError) in
+            value.kind == .object ? try InvoiceObject(value) : nil
+        }
         customer = try reader.customer()
         country = reader.descriptiveCountry(at: "billing_details", "address")
     }

@@ -4,9 +4,6 @@ import WireJSON
 /// A `charge`.
 struct ChargeObject: WireObject, Sendable {
     let id: String
-    let customer: CustomerReference?
-    let paymentIntent: String?
-    let invoice: InvoiceReference
     let currency: String
     let amount: Int64
     let amountRefunded: Int64
@@ -17,9 +14,6 @@ struct ChargeObject: WireObject, Sendable {
     init(_ value: JSONValue, addOns: Set<String>) throws(JSONError) {
         let reader = try ObjectReader(value)
         id = try reader.string("id")
-        customer = try reader.customer()
-        paymentIntent = try reader.reference("payment_intent")
-        invoice = try InvoiceReference(reader)
         currency = try reader.string("currency")
         amount = try reader.int64("amount")
         amountRefunded = try reader.int64("amount_refunded")
@@ -28,34 +22,10 @@ struct ChargeObject: WireObject, Sendable {
     }
 }
 
-/// The invoice behind a payment: stated before basil, to be asked for since.
-struct InvoiceReference: Sendable {
-    let id: String?
-    let object: InvoiceObject?
-
-    static let none = InvoiceReference(id: nil, object: nil)
-
-    init(id: String?, object: InvoiceObject?) {
-        self.id = id
-        self.object = object
-    }
-
-    init(_ holder: ObjectReader) throws(JSONError) {
-        guard let value = holder.optionalValue("invoice") else {
-            self = .none
-            return
-        }
-        id = try value.referenceID()
-        object = value.kind == .object ? try InvoiceObject(value) : nil
-    }
-}
-
 /// A `refund`.
 struct RefundObject: WireObject, Sendable {
     let id: String
     let status: String?
-    let charge: String?
-    let paymentIntent: String?
     let currency: String
     let amount: Int64
     let reason: String?
@@ -66,8 +36,6 @@ struct RefundObject: WireObject, Sendable {
         var reader = try ObjectReader(value)
         id = try reader.string("id")
         status = try reader.optionalString("status")
-        charge = try reader.reference("charge")
-        paymentIntent = try reader.reference("payment_intent")
         currency = try reader.string("currency")
         amount = try reader.int64("amount")
         reason = reader.descriptiveString("reason")
@@ -80,8 +48,6 @@ struct RefundObject: WireObject, Sendable {
 struct DisputeObject: WireObject, Sendable {
     let id: String
     let status: String
-    let charge: String?
-    let paymentIntent: String?
     let currency: String?
     let amount: Int64?
     /// Why the cardholder disputes it, such as `fraudulent`.
@@ -92,8 +58,6 @@ struct DisputeObject: WireObject, Sendable {
         id = try reader.string("id")
         status = try reader.string("status")
         reason = try reader.optionalString("reason")
-        charge = try reader.reference("charge")
-        paymentIntent = try reader.reference("payment_intent")
         currency = try reader.optionalString("currency")
         amount = try reader.optionalInt64("amount")
     }
