@@ -267,10 +267,8 @@ extension RevenueCatPurchase {
         let original = try fields.identifier("original_customer_id")
         originalCustomerID = original == customerID ? nil : original
         productReference = try fields.identifier("product_id")
-        let store: RevenueCatEvent.StoreName? = try fields.open("store")
-        self.store = store?.canonical ?? .unknown
-        let environment: StoreEnvironment? = try fields.open("environment")
-        self.environment = environment ?? .unknown
+        store = try fields.store()
+        environment = try fields.open("environment") ?? .unknown
         transaction = try fields.identifier("store_purchase_identifier")
         purchasedAt = try fields.date("purchased_at")
         quantity = try fields.reader.optionalCount("quantity") ?? 1
@@ -359,15 +357,9 @@ extension RevenueCatPurchase {
         digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
         id = try fields.identifier("id")
         customerID = customer
-        let store: RevenueCatEvent.StoreName? = try fields.open("store")
-        self.store = store?.canonical ?? .unknown
-        product = PurchaseStatement.product(productID, self.store)
-        environment =
-            switch try fields.flag("is_sandbox") {
-            case true?: .sandbox
-            case false?: .production
-            case nil: .unknown
-            }
+        store = try fields.store()
+        product = PurchaseStatement.product(productID, store)
+        environment = try fields.flag("is_sandbox").map { $0 ? .sandbox : .production } ?? .unknown
         transaction = try fields.transaction("store_transaction_id")
         let purchasedAt = try fields.text("purchase_date")
         self.purchasedAt = purchasedAt

@@ -271,10 +271,8 @@ extension RevenueCatSubscription {
         id = try fields.identifier("id")
         customerID = try fields.identifier("customer_id")
         productReference = try fields.identifier("product_id")
-        let store: RevenueCatEvent.StoreName? = try fields.open("store")
-        self.store = store?.canonical ?? .unknown
-        let environment: StoreEnvironment? = try fields.open("environment")
-        self.environment = environment ?? .unknown
+        store = try fields.store()
+        environment = try fields.open("environment") ?? .unknown
         storeIdentifier = try fields.identifier("store_subscription_identifier")
         namesCurrentTransaction = false
         let began = try fields.date("starts_at")
@@ -326,19 +324,13 @@ extension RevenueCatSubscription {
         var fields = FieldReader(try ObjectReader(value), isStrict: true)
         digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
         customerID = customer
-        let store: RevenueCatEvent.StoreName? = try fields.open("store")
-        self.store = store?.canonical ?? .unknown
-        environment =
-            switch try fields.flag("is_sandbox") {
-            case true?: .sandbox
-            case false?: .production
-            case nil: .unknown
-            }
-        var product = PurchaseStatement.product(productID, self.store)
+        store = try fields.store()
+        environment = try fields.flag("is_sandbox").map { $0 ? .sandbox : .production } ?? .unknown
+        var product = PurchaseStatement.product(productID, store)
         if let plan = try fields.identifier("product_plan_identifier") { product.basePlan = plan }
         self.product = product
         storeIdentifier = try fields.transaction("store_transaction_id")
-        namesCurrentTransaction = storeIdentifier != nil && self.store != .stripe
+        namesCurrentTransaction = storeIdentifier != nil && store != .stripe
         let start = try fields.text("purchase_date")
         let end = try fields.text("expires_date")
         period = start.flatMap { start in end.map { ServicePeriod(start: start, end: $0) } }
@@ -359,7 +351,7 @@ extension RevenueCatSubscription {
             }
         }
         if refundedAt != nil {
-            (status, givesAccess) = (.refunded, self.store.leavesWhatIsRefunded && end.map { date < $0 } ?? false)
+            (status, givesAccess) = (.refunded, store.leavesWhatIsRefunded && end.map { date < $0 } ?? false)
         } else if let end, date < end {
             (status, givesAccess) = (periodType == .trial ? .trialing : .active, true)
         } else if let graceUntil, date < graceUntil {
@@ -372,13 +364,19 @@ extension RevenueCatSubscription {
             (status, givesAccess) = (.expired, false)
         }
         let renews =
-            unsubscribedAt == nil && billingIssueAt == nil && self.store != .promotional && periodType != .prepaid
+            unsubscribedAt == nil && billingIssueAt == nil && store != .promotional && periodType != .prepaid
         // A refund leaves renewal as it was, and a failed charge leaves the customer's choice.
         autoRenewal = renews || (refundedAt != nil && unsubscribedAt == nil) ? .willRenew : .willNotRenew
     }
 }
 
 extension FieldReader {
+    /// Where a purchase lives.
+    mutating func store() throws(JSONError) -> PurchaseStore {
+        let name: RevenueCatEvent.StoreName? = try open("store")
+        return name?.canonical ?? .unknown
+    }
+
     /// A transaction, which sometimes is a number: then as it is written.
     mutating func transaction(_ name: MemberName) throws(JSONError) -> String? {
         guard let value = reader.optionalValue(name), value.kind == .number else { return try identifier(name) }
