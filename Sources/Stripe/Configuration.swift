@@ -141,8 +141,8 @@ extension StripeAdapter {
         /// Which clock the waits between attempts are taken on.
         public var clock: any Clock<Duration> = ContinuousClock()
         /// True to ask also for the objects that snapshot events leave out: the invoice behind a refund or dispute, the
-        /// products of a checkout session and of a schedule's phases. The lines of an invoice that shows only its first
-        /// ones are asked for in any case.
+        /// products of a checkout session and of a schedule's phases, the session of money that was held first. The lines of an
+        /// invoice that shows only its first ones are asked for in any case.
         public var completesSnapshots = false
 
         /// Makes a set-up with every other value at its default.

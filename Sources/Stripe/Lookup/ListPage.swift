@@ -27,3 +27,10 @@ struct ListPage<Element> {
     /// - Returns: nil to end the list: a page that does not lead on would be asked for again and again.
     func lead(from position: String?) -> String? { last == position ? nil : last }
 }
+
+extension StripeNotification.Answer {
+    /// The first element, if it is a list.
+    var firstElement: JSONValue? {
+        document.flatMap { document in try? ObjectReader(document.root).optionalArray("data")?.first }
+    }
+}

@@ -35,6 +35,8 @@ struct LookupRequest: Sendable {
     static let schedule = "schedule"
     /// The checkout session with its line items.
     static let session = "session"
+    /// The checkout session of a payment, with its line items.
+    static let sessions = "sessions"
 
     let name: String
     let path: [String]
@@ -79,8 +81,14 @@ struct LookupRequest: Sendable {
         if let request = rest(of: row, value, notification.answers) { return request }
         guard completesSnapshots else { return nil }
         if let request = completion(of: row, value), notification.answers[request.name] == nil { return request }
-        guard row == .checkout else { return nil }
-        return lineItems(of: notification.answers[session]?.document?.root ?? value, notification.answers)
+        switch row {
+        case .checkout:
+            return lineItems(of: notification.answers[session]?.document?.root ?? value, notification.answers)
+        case .chargeCaptured:
+            return notification.answers[sessions]?.firstElement.flatMap { lineItems(of: $0, notification.answers) }
+        default:
+            return nil
+        }
     }
 
     /// The object that was asked about, then the hidden parts of the subscription that it shows, and of its latest invoice, then the
@@ -194,6 +202,14 @@ struct LookupRequest: Sendable {
                     ("payment[type]", type), ("payment[\(type)]", id), ("status", "paid"),
                     ("limit", "1"), ("expand[]", "data.invoice"),
                 ],
+                answer: .optionalList
+            )
+        case .chargeCaptured:
+            guard let payment = try? Payment(value), let intent = payment.paymentIntent else { return nil }
+            return LookupRequest(
+                name: sessions,
+                path: ["v1", "checkout", "sessions"],
+                query: [("payment_intent", intent), ("limit", "1"), ("expand[]", "data.line_items")],
                 answer: .optionalList
             )
         case .schedule:

@@ -14,24 +14,7 @@ extension Mapping {
             guard session.paymentStatus == "paid" || session.paymentStatus == "no_payment_required" else {
                 return .events([pending(session, isCanceled: false)])
             }
-            let sale = sale(of: session)
-            if policy.sellsByInvoice, session.invoice == nil, session.makesInvoice, session.paymentStatus == "paid" {
-                // The invoice will report it, under a name that is still unknown.
-                return .none(.reportedElsewhere)
-            }
-            let price = session.amountTotal.flatMap { amount in
-                session.currency.map { Price(Money(minorUnits: amount, $0), .charged) }
-            }
-            return .events(
-                purchases(
-                    sale,
-                    of: session.items,
-                    orElse: session.product,
-                    price: price,
-                    at: time,
-                    about: EventSubject(account: account(session), country: session.country)
-                )
-            )
+            return sold(session, for: session.amountTotal, at: time)
         case "subscription":
             // The subscription and its invoice report the purchase. Only the session has the host's reference.
             let account = account(session)
@@ -50,6 +33,43 @@ extension Mapping {
         default:
             return .none(.unchanged)
         }
+    }
+
+    /// The purchases of a session that is paid for.
+    private func sold(_ session: CheckoutSessionObject, for amount: Int64?, at time: Milliseconds) -> Outcome {
+        let isFree = session.paymentStatus == "no_payment_required"
+        if policy.sellsByInvoice, session.invoice == nil, session.makesInvoice, !isFree {
+            // The invoice will report it, under a name that is still unknown.
+            return .none(.reportedElsewhere)
+        }
+        let price = amount.flatMap { amount in
+            session.currency.map { Price(Money(minorUnits: amount, $0), .charged) }
+        }
+        return .events(
+            purchases(
+                sale(of: session),
+                of: session.items,
+                orElse: session.product,
+                price: price,
+                at: time,
+                about: EventSubject(account: account(session), country: session.country)
+            )
+        )
+    }
+
+    /// Money that a payment only held until now. A session that sold something for it was complete and `unpaid`, and nothing else says
+    /// that it is paid for (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method).
+    func chargeCaptured(_ charge: ChargeObject, _ payment: Payment) throws(JSONError) -> Outcome {
+        guard let intent = payment.paymentIntent else { return chargeNames(payment) }
+        guard let page = occasion.answers[LookupRequest.sessions] else {
+            return .none(.needsLookup, lineage: lineage(intent), facts: paidBy(payment)?.names ?? [])
+        }
+        guard let value = page.firstElement else { return chargeNames(payment) }
+        let session = completed(try CheckoutSessionObject(value, addOns: policy.addOnProducts))
+        guard session.mode == "payment", session.paymentIntent == intent else { return chargeNames(payment) }
+        // Less may be taken than was held.
+        let amount = charge.currency == session.currency ? charge.amountCaptured : session.amountTotal
+        return sold(session, for: amount, at: created)
     }
 
     /// A delayed payment that did not come.

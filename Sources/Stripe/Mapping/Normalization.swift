@@ -79,6 +79,8 @@ struct Mapping {
             try mapped(value) { refund throws(JSONError) in try chargeRefundUpdated(refund, Payment(value)) }
         case .chargeRefunded:
             try mapped(value) { charge throws(JSONError) in try chargeRefunded(charge, Payment(value)) }
+        case .chargeCaptured:
+            try mapped(value) { charge throws(JSONError) in try chargeCaptured(charge, Payment(value)) }
         case .chargeNames: Mapped(outcome: chargeNames(try Payment(value)))
         case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
         case .disputeFunds:

@@ -103,9 +103,8 @@ extension Mapping {
         if let document = occasion.answers[LookupRequest.invoice]?.document {
             return try? InvoiceObject(document.root, addOns: policy.addOnProducts)
         }
-        guard let document = occasion.answers[LookupRequest.invoicePayments]?.document,
-            let list = try? ObjectReader(document.root).optionalArray("data"),
-            let first = list.first, let payment = try? ObjectReader(first),
+        guard let first = occasion.answers[LookupRequest.invoicePayments]?.firstElement,
+            let payment = try? ObjectReader(first),
             let invoice = payment.optionalValue("invoice"), invoice.kind == .object
         else { return nil }
         return try? InvoiceObject(invoice, addOns: policy.addOnProducts)

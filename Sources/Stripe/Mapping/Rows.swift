@@ -10,7 +10,7 @@ extension Mapping {
             invoiceNotice
         case schedule, scheduleEnded
         case refund, refundFailed, chargeRefundUpdated, chargeRefunded
-        case chargeNames
+        case chargeNames, chargeCaptured
         case dispute, disputeFunds
         case checkout, checkoutFailed
         case entitlements
@@ -110,6 +110,8 @@ extension Mapping {
 
             // The charge of a payment that another notification reports, with the names of both.
             case "charge.succeeded": self = .chargeNames
+            // The payment of a sale whose money was only held before. Which sale, Stripe has to be asked.
+            case "charge.captured": self = .chargeCaptured
             // The dispute itself, when money of it moves; its stage is another notification's.
             case "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated": self = .disputeFunds
             // Companions of the above: another notification carries the fact.

@@ -6,6 +6,8 @@ struct ChargeObject: WireObject, Sendable {
     let id: String
     let currency: String
     let amount: Int64
+    /// The part of the amount that was taken, if it was only held before.
+    let amountCaptured: Int64
     let amountRefunded: Int64
     let isRefunded: Bool
     /// The refund made last, if the list is there (it is not, unless expanded, since 2022-11-15).
@@ -16,6 +18,7 @@ struct ChargeObject: WireObject, Sendable {
         id = try reader.string("id")
         currency = try reader.string("currency")
         amount = try reader.int64("amount")
+        amountCaptured = try reader.optionalInt64("amount_captured") ?? amount
         amountRefunded = try reader.int64("amount_refunded")
         isRefunded = try reader.optionalBool("refunded") ?? false
         latestRefund = try reader.list("refunds")?.first.map { (value) throws(JSONError) in try RefundObject(value) }

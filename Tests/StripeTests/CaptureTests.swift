@@ -1,0 +1,114 @@
+import FoundationEssentials
+import HTTPTransport
+import NormalizerTesting
+import NotificationSimulator
+import Normalizer
+import Stripe
+import Testing
+import WireJSON
+
+/// `capture_method=manual`: Checkout completes a session while its money is only held, with `payment_status` `unpaid`
+/// (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method). Money that is taken later is a `charge.captured`.
+@Suite("Sales whose money is held first")
+struct CaptureTests {
+    private let transport = StubTransport()
+    private static let lineage = SubscriptionID(store: .stripe, environment: .production, id: "pi_1")
+    private static let policy = CreditPolicy(["coins": .init(credits: 50)])
+
+    private static func session(_ intent: String = "pi_1", isShown: Bool = false) -> JSONText {
+        var session: [(String, JSONText)] = [
+            ("id", "cs_1"), ("object", "checkout.session"), ("amount_total", 1000), ("currency", "usd"),
+            ("customer", "cus_1"), ("mode", "payment"), ("payment_intent", .string(intent)),
+            ("payment_status", .string(isShown ? "paid" : "unpaid")), ("status", "complete"),
+        ]
+        if isShown {
+            let item: JSONText = [
+                "id": "li_1", "object": "item", "amount_total": 1000, "quantity": 1,
+                "price": [
+                    "id": "price_coins", "object": "price", "currency": "usd", "product": "coins", "unit_amount": 1000,
+                ],
+            ]
+            session.append(("line_items", ["object": "list", "data": [item], "has_more": false]))
+        }
+        return .object(JSONMembers(session))
+    }
+
+    private static func charge(_ type: String, captured: Int64, intent: JSONText = "pi_1") -> RareFlowTests.Taken {
+        let charge: JSONText = [
+            "id": "ch_1", "object": "charge", "amount": 1000, "amount_captured": .integer(captured),
+            "amount_refunded": 0,
+            "captured": .bool(captured > 0), "currency": "usd", "customer": "cus_1", "payment_intent": intent,
+            "refunded": false,
+        ]
+        return PaymentJoinTests.event(type, charge, at: created + (captured > 0 ? day : 0), in: .endive)
+    }
+
+    private func adapter(_ sessions: [JSONText]) throws -> StripeAdapter {
+        let page: JSONText = ["object": "list", "data": .array(sessions), "has_more": false]
+        transport.on(.init(path: "/v1/checkout/sessions"), respond: .init(status: 200, body: Array(page.text.utf8)))
+        return try StripeTests.adapter {
+            var lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_x"))
+            lookup.completesSnapshots = true
+            $0.lookup = lookup
+        }
+    }
+
+    private func receive(_ taken: RareFlowTests.Taken, _ adapter: StripeAdapter) async throws -> Normalization {
+        try await adapter.receive(simulator().delivery(taken.body, receivedAt: date(taken.time + 2)))
+    }
+
+    private static let completed = PaymentJoinTests.event(
+        "checkout.session.completed",
+        session(),
+        at: created,
+        in: .endive
+    )
+
+    @Test(
+        "held money buys nothing, and once it is taken the session's items are bought",
+        arguments: [1000, 600] as [Int64]
+    )
+    func captured(amount: Int64) async throws {
+        let adapter = try adapter([Self.session(isShown: true)])
+        var host = try RareFlowTests.Host(adapter)
+        let held = [Self.charge("charge.succeeded", captured: 0), Self.completed]
+        for taken in held { host.take(try StripeTests.adapter().take(taken.body, at: taken.time)) }
+        #expect(host.kinds == ["purchase_pending"])
+        #expect(
+            CreditStatement(of: host.ledger.states, under: Self.policy, uses: [], at: date(created + day)).balance == 0
+        )
+
+        let result = try await receive(Self.charge("charge.captured", captured: amount), adapter)
+        host.take(result)
+        #expect(host.kinds == ["purchase_pending", "one_time_purchased"])
+        let event = try #require(result.events.first)
+        #expect(event.id == .purchased(Self.lineage, transaction: "pi_1", product: "coins"))
+        #expect(event.price == Price(Money(ExactDecimal(amount / 100), "USD"), .charged))
+        #expect(event.account == Account("cus_1", .stripeCustomer))
+        let time = date(created + 2 * day)
+        #expect(CreditStatement(of: host.ledger.states, under: Self.policy, uses: [], at: time).balance == 50)
+        // All of what was taken goes back.
+        let refund = PaymentJoinTests.refund("re_1", amount, of: "pi_1", at: created + 3 * day, in: .endive)
+        host.take(try StripeTests.adapter().take(refund.body, at: refund.time))
+        let refunded = date(created + 4 * day)
+        #expect(CreditStatement(of: host.ledger.states, under: Self.policy, uses: [], at: refunded).balance == 0)
+    }
+
+    @Test("without a look-up the notification waits for one")
+    func unasked() throws {
+        let taken = Self.charge("charge.captured", captured: 1000)
+        let result = try StripeTests.adapter().take(taken.body, at: taken.time)
+        #expect(result.events.isEmpty && result.noChange?.reason == .needsLookup)
+        #expect(result.noChange?.statement?.subscription == Self.lineage)
+    }
+
+    @Test("a payment that no session asked for, or that another session asked for, is none of a sale")
+    func other() async throws {
+        for sessions in [[], [Self.session("pi_2", isShown: true)]] as [[JSONText]] {
+            let result = try await receive(Self.charge("charge.captured", captured: 1000), try adapter(sessions))
+            #expect(result.events.isEmpty && result.noChange?.reason == .reportedElsewhere)
+        }
+        let nameless = try await receive(Self.charge("charge.captured", captured: 1000, intent: .null), try adapter([]))
+        #expect(nameless.events.isEmpty && nameless.noChange?.reason == .reportedElsewhere)
+    }
+}
