@@ -20,6 +20,11 @@ struct ChangeChainCreditTests {
         /// In cents.
         var charge: Int64
         var currency = "EUR"
+        /// The price of a whole period, in cents; nil for that of the policy.
+        var price: Int64?
+        /// Tax that is added to the charge, or is in it, in cents.
+        var tax: (cents: Int64, isAdded: Bool)?
+        var phase = "basePrice"
 
         static let basic = Purchase(product: "basic", begins: 0, charge: 1000)
     }
@@ -43,9 +48,17 @@ struct ChangeChainCreditTests {
 
     static func time(_ days: Double) -> Int64 { Known.start + Int64(days * Double(Known.day)) }
 
+    private static let prices: [String: Int64] = ["basic": 1000, "pro": 2000, "max": 4000]
+
+    private static func money(_ cents: Int64, _ purchase: Purchase) -> String {
+        Vectors.money(cents / 100, nanos: cents % 100 * 10_000_000, currency: purchase.currency)
+    }
+
     private static func order(_ id: String, of purchase: Purchase, stated: Bool = false) -> GoogleResolution.Lookup {
         let total =
-            #"{"currencyCode":"\#(purchase.currency)","units":"\#(purchase.charge / 100)","nanos":\#(purchase.charge % 100 * 10_000_000)}"#
+            money(purchase.charge + (purchase.tax?.isAdded == true ? purchase.tax?.cents ?? 0 : 0), purchase)
+        let tax = purchase.tax.map { #","tax":\#(money($0.cents, purchase))"# } ?? ""
+        let details = purchase.tax.map { #""orderDetails":{\#($0.isAdded ? "" : #""taxInclusive":true"#)},"# } ?? ""
         let times =
             stated
             ? #","subscriptionDetails":{"servicePeriodStartTime":\#(Vectors.JSON.time(time(purchase.begins))),"#
@@ -54,8 +67,8 @@ struct ChangeChainCreditTests {
             .order,
             for: id,
             """
-            {"orderId":"\(id)","state":"PROCESSED","createTime":\(Vectors.JSON.time(time(purchase.begins))),\
-            "lineItems":[{"productId":"\(purchase.product)","total":\(total)\(times)}]}
+            {"orderId":"\(id)","state":"PROCESSED","createTime":\(Vectors.JSON.time(time(purchase.begins))),\(details)\
+            "lineItems":[{"productId":"\(purchase.product)","total":\(total)\(tax)\(times)}]}
             """
         )
     }
@@ -69,6 +82,8 @@ struct ChangeChainCreditTests {
         var last = Last()
         for (index, purchase) in chain.enumerated() {
             var item = Known.item(purchase.product, order: index, until: time(purchase.ends))
+            item.price = money(purchase.price ?? prices[purchase.product] ?? 0, purchase)
+            item.phase = purchase.phase
             if let mode = purchase.mode {
                 item.extra["itemReplacement"] =
                     #"{"productId":"\#(chain[index - 1].product)","basePlanId":"monthly","replacementMode":"\#(mode)"}"#

@@ -1,6 +1,7 @@
 import Foundation
 import Normalizer
 import Testing
+import VectorGenerator
 
 @testable import GooglePubSub
 
@@ -15,6 +16,8 @@ struct ChangePriceTests {
         "max:monthly": .init(credits: 1200, price: Money(ExactDecimal(40), "EUR")),
         // A year for 180.00, which is 15.00 a month. The name of a plan says nothing of its length.
         "year:monthly": .init(credits: 3600, price: Money(ExactDecimal(180), "EUR")),
+        "two:monthly": .init(credits: 500, price: Money(ExactDecimal(40), "EUR")),
+        "three:monthly": .init(credits: 900, price: Money(ExactDecimal(90), "EUR")),
     ])
 
     /// The rest of half a month costs 7.50 of 180.00, and 5.00 of basic are set off: 2.50 of 180.00 are 50 of 3600. In another country, all
@@ -22,13 +25,20 @@ struct ChangePriceTests {
     @Test(
         "the rest of a shorter or longer cycle is the part of the new one that its price says",
         arguments: [
-            (1000, [Purchase(product: "year", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 250)], 200 + 50),
-            (500, [Purchase(product: "year", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 125)], 200 + 50),
+            (
+                1000,
+                [Purchase(product: "year", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 250, price: 18000)],
+                200 + 50
+            ),
+            (
+                500, [Purchase(product: "year", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 125, price: 9000)],
+                200 + 50
+            ),
             // A second change: the rest of pro has 5.00 of basic and 5.00 of its own, and max costs 20.00 for half a month.
             (
                 1000,
                 [
-                    Purchase(product: "year", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 250),
+                    Purchase(product: "year", mode: "CHARGE_PRORATED_PRICE", begins: 15, charge: 250, price: 18000),
                     Purchase(product: "max", mode: "CHARGE_PRORATED_PRICE", begins: 22.5, charge: 625),
                 ], 200 + 50 + 187
             ),
@@ -66,7 +76,8 @@ struct ChangePriceTests {
             begins: 15,
             ends: isTimed ? 22.5 : 30,
             charge: 0,
-            currency: currency
+            currency: currency,
+            price: 1000
         )
         let max = Purchase(
             product: "max",
@@ -74,11 +85,105 @@ struct ChangePriceTests {
             begins: isTimed ? 18.75 : 22.5,
             ends: isTimed ? 22.5 : 30,
             charge: isTimed ? 125 : 250,
-            currency: currency
+            currency: currency,
+            price: 2000
         )
         let (bought, replaced, _) = try Chain.notified([basic, pro, max])
         let balance = Chain.balance(bought + replaced, at: max.begins + 0.1, under: Self.policy)
         let paid: Int64 = isTimed ? 275 : 350
         #expect(balance == paid)
+    }
+
+    private static func prorated(_ product: String, at day: Double, until end: Double = 30, for charge: Int64)
+        -> Purchase
+    {
+        Purchase(product: product, mode: "CHARGE_PRORATED_PRICE", begins: day, ends: end, charge: charge)
+    }
+
+    /// Earlier payments say nothing of the new product's price: customers of long ago keep an old one, an offer is cheaper, and
+    /// longer plans cost less.
+    @Test(
+        "a prorated charge gives the part of the new product's own price, whatever was paid before",
+        arguments: [
+            // Basic has cost 6.00 and now costs 10.00, or has cost 16.00: 7.00 and 2.00 of 20.00.
+            ([Purchase(product: "basic", begins: 0, charge: 600), prorated("pro", at: 15, for: 700)], 200 + 175),
+            ([Purchase(product: "basic", begins: 0, charge: 1600), prorated("pro", at: 15, for: 200)], 200 + 50),
+            // After a change that was charged nothing: 5.00 of 40.00.
+            (
+                [
+                    Purchase(product: "basic", begins: 0, charge: 600),
+                    Purchase(product: "pro", mode: "WITHOUT_PRORATION", begins: 15, charge: 0),
+                    prorated("max", at: 22.5, for: 500),
+                ], 200 + 150
+            ),
+            // Two months of which half are left, and then three: 10.00 of 90.00.
+            (
+                [
+                    Purchase(product: "two", begins: 0, ends: 60, charge: 4000),
+                    Purchase(
+                        product: "three",
+                        mode: "CHARGE_PRORATED_PRICE",
+                        begins: 30,
+                        ends: 60,
+                        charge: 1000,
+                        price: 9000
+                    ),
+                ], 500 + 100
+            ),
+            // Basic was paid in another currency: 10.00 of 40.00.
+            (
+                [
+                    Purchase(product: "basic", begins: 0, charge: 4300, currency: "PLN"),
+                    prorated("max", at: 15, for: 1000),
+                ],
+                200 + 300
+            ),
+        ] as [([Purchase], Int64)]
+    )
+    func ownPrice(chain: [Purchase], balance: Int64) throws {
+        let (bought, replaced, last) = try Chain.notified(chain)
+        let day = (chain.last?.begins ?? 0) + 0.1
+        #expect(Chain.balance(bought + replaced, at: day, under: Self.policy) == balance)
+        // Google says for 60 days how an item was replaced.
+        let later = try last.notified(7, at: (chain.last?.begins ?? 0) + 61) { purchase in
+            purchase.items[0].extra["itemReplacement"] = nil
+        }
+        #expect(Chain.balance(bought + replaced + [later], at: day, under: Self.policy) == balance)
+    }
+
+    /// An offer's price is that of a whole period: 10.00 of 20.00 are the half of it that is left, less 5.00 of basic.
+    @Test("a prorated charge at the price of an offer gives the part of that which was not set off")
+    func offer() throws {
+        var max = Self.prorated("max", at: 15, for: 500)
+        max.phase = "introductoryPrice"
+        let (bought, replaced, _) = try Chain.notified([.basic, max])
+        let paid: Int64 = 200 + 300
+        #expect(Chain.balance(bought + replaced, at: 15.1, under: Self.policy) == paid)
+    }
+
+    @Test(
+        "tax that is added to prices is no part of what a prorated charge paid for, and tax within them is",
+        arguments: [true, false]
+    )
+    func tax(isAdded: Bool) throws {
+        var pro = Self.prorated("pro", at: 15, for: 500)
+        pro.tax = (80, isAdded)
+        let (bought, replaced, _) = try Chain.notified([.basic, pro])
+        let paid: Int64 = 200 + 125
+        #expect(Chain.balance(bought + replaced, at: 15.1, under: Self.policy) == paid)
+    }
+
+    /// The app had no receiver when it was bought, its notification was lost, or the app may not see that purchase: 6.67 of 40.00.
+    @Test("a prorated charge gives its part where the purchase before is not known, or is known by its end")
+    func unknownBefore() throws {
+        let (bought, replaced, last) = try Chain.notified([
+            .basic, Self.prorated("pro", at: 10, for: 667), Self.prorated("max", at: 20, for: 667),
+        ])
+        let orders = last.answers.filter { $0.resource == .order }
+        let change = try Play.map(4, last.purchase, token: last.token, at: Chain.time(20), others: orders)
+        let (basic, pro, max): (Int64, Int64, Int64) = (200, 166, 200)
+        #expect(Chain.balance([change], at: 20.1, under: Self.policy) == max)
+        #expect(Chain.balance([bought[0], change], at: 20.1, under: Self.policy) == basic + max)
+        #expect(Chain.balance([bought[0], change, replaced[1]], at: 20.1, under: Self.policy) == basic + pro + max)
     }
 }

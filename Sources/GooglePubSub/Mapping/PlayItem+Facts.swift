@@ -45,7 +45,8 @@ extension PlayItem {
         if let change { facts.append(.productSwitch(change)) }
         if let price, price.role == .charged, let transaction {
             let time = order?.processedTime ?? order?.createTime ?? period.start
-            facts.append(.charge(Fact.Charge(transaction: transaction, price: price, at: time)))
+            let items = paidPart.map { [PurchasedItem(product: productName, part: $0)] }
+            facts.append(.charge(Fact.Charge(transaction: transaction, price: price, at: time, items: items)))
         }
         return facts
     }

@@ -165,6 +165,21 @@ extension PlayItem {
         return Price(recurring, .list)
     }
 
+    /// How much of a whole period a change was charged for (CHARGE_PRORATED_PRICE): the order states what was paid after the old product
+    /// was set off, and the purchase the price of a period, without tax that is added to it.
+    /// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#AutoRenewingPlan
+    ///
+    /// Google says how an item was replaced for 60 days. An answer of later has to keep what an earlier one stated.
+    var paidPart: PurchasedItem.Part? {
+        guard purchase.linkedPurchaseToken != nil, !isRenewalOrder, !isContinued, phase == .regular,
+            item.replacement.map({ $0.mode == .chargeProratedPrice }) ?? true,
+            let whole = item.autoRenewingPlan?.recurringPrice, whole.amount.coefficient > 0,
+            let paid = order?.isTaxInclusive == true ? orderItem?.total : orderItem?.totalBeforeTax,
+            paid.amount.coefficient > 0, paid.currency == whole.currency
+        else { return nil }
+        return PurchasedItem.Part(price: paid, whole: whole)
+    }
+
     /// True if its time is over.
     var isOver: Bool { item.expiryTime.map { $0 <= assertedAt } ?? false }
 

@@ -47,6 +47,17 @@ extension PlayOrder {
     }
 }
 
+extension PlayOrder.LineItem {
+    /// The paid amount without tax.
+    var totalBeforeTax: Money? {
+        guard let total, let tax else { return total }
+        guard let whole = total.billionths(in: total.currency), let part = tax.billionths(in: total.currency) else {
+            return nil
+        }
+        return ExactDecimal(coefficient: whole - part, scale: 9).map { Money($0, total.currency) }
+    }
+}
+
 extension Money {
     /// Google's amounts have at most nine decimals.
     fileprivate func billionths(in currency: String) -> Int128? {

@@ -19,6 +19,8 @@ public struct PlayOrder: Sendable, Hashable {
     public let total: Money?
     /// The tax in it.
     public let tax: Money?
+    /// True if the prices of the products include tax; else it is added to them.
+    public let isTaxInclusive: Bool
     /// The purchased products.
     public let lineItems: [LineItem]
     /// When it was paid.
@@ -114,6 +116,7 @@ extension PlayOrder {
         createTime = try reader.optionalTime("createTime")
         total = try reader.optionalMoney("total")
         tax = try reader.optionalMoney("tax")
+        isTaxInclusive = try reader.optionalReader("orderDetails")?.optionalBool("taxInclusive") ?? false
         var lineItems: [LineItem] = []
         if let items = try reader.optionalArray("lineItems") {
             for item in items { lineItems.append(try LineItem(ObjectReader(item))) }

@@ -408,7 +408,8 @@ extension Fact {
         /// then the products that the change began.
         @OptionalEventTime public var changeStart: Date?
         /// The part of each product, before anything is set off, if it paid for several, or for more than a product, and the store
-        /// states their parts. A relay's charge that may be for a change within its period names the product without a part.
+        /// states their parts. A relay's charge that may be for a change within its period names the product without a part. A
+        /// charge for the rest of another product's cycle may name the part of a period that it paid for, after the set-off.
         public var items: Optional<[PurchasedItem]>  // In full: as in `NormalizedEvent`.
         /// The unused part of each product before a change that was set off in this payment; empty if nothing was. Nil if the store
         /// does not say.

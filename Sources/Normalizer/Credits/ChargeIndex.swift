@@ -18,6 +18,8 @@ struct ChargeIndex {
         var setOff: [PurchasedItem]?
         /// Which part of a whole period it was charged for.
         var part = ExactFraction.whole
+        /// How much of so many whole periods it paid for, if it was for the rest of another product's cycle and says so.
+        var paidPart: (share: ExactFraction, periods: Int64)?
         var isTrial = false
         /// The transaction of a charge for the rest of the period alone, from a change within it on; nil if the period's own counts.
         var change: TransactionID?
@@ -171,14 +173,16 @@ struct ChargeIndex {
         }
         .min { $0.value.at < $1.value.at }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
-            let charge = (named ?? assigned).flatMap(Self.money)
+            let charge = named ?? assigned
             // Another purchase may take over a period that was charged ahead, and runs before that begins.
             let charged = period.transaction.flatMap { startOfOrder[$0.order] }
             let begins = max(period.start, charged ?? .min)
             return Payment(
                 from: period.fact.isProvisional ? nil : begins,
-                charge: charge,
-                total: charge,
+                charge: charge.flatMap(Self.money),
+                total: charge.flatMap(Self.money),
+                paidPart: strand.proration == .proratedCharge
+                    ? charge.flatMap { Self.paidPart(for: product, in: $0.value) } : nil,
                 isTrial: period.fact.phase == .trial
             )
         }
@@ -212,6 +216,19 @@ struct ChargeIndex {
         let items = charge.items ?? []
         let part = items.first { $0.product == product }.map(\.part) ?? items.lazy.compactMap(\.part).first
         return part.flatMap { CreditPlan.Change.ratio($0.price, of: $0.whole) } ?? .whole
+    }
+
+    /// Half a month of a plan by the year is a twenty-fourth of it, and half a year of one by the month is six of them.
+    private static func paidPart(
+        for product: ProductID,
+        in charge: Fact.Charge
+    ) -> (share: ExactFraction, periods: Int64)? {
+        guard let part = charge.items?.first(where: { $0.product == product })?.part,
+            let paid = CreditPlan.Amount(part.price), let whole = CreditPlan.Amount(part.whole),
+            part.price.currency == part.whole.currency, paid.units > 0, whole.units > 0
+        else { return nil }
+        let periods = Int64(clamping: (paid.units - 1) / whole.units + 1)
+        return ExactFraction(clamping: paid.units, whole.times(periods).units).map { ($0, periods) }
     }
 
     /// True if it took nothing for a product, whatever else it took money for.

@@ -7,8 +7,6 @@ extension CreditPlan {
         var worth: Money?
         /// Which share of that was paid, and not set off.
         var share = ExactFraction.whole
-        /// How many periods of the new product the whole is, where the rest of a longer cycle is more than one.
-        var periods: Int64 = 1
         /// Which share of the old payment was set off.
         var setOff = ExactFraction.none
         /// The share of the old payment that was refunded, since the unused part was worth more than the new product.
@@ -44,7 +42,9 @@ extension CreditPlan {
             var shareOfOld = line == nil ? ExactFraction.whole : unused
             let isNet = new.isNet && !new.isLine
             if isNet, let charge = new.charge, charge.amount.coefficient > 0, let paid = left.inCurrency(of: charge) {
-                setOff(paid, unused: part, beforeNet: charge, from: old, to: new)
+                // The part of a product that was charged at nothing is worth to the store what the list says.
+                let price = old.keepsCredits ? new.listed : nil
+                setOff(paid, unused: part, beforeNet: charge, of: price?.currency == charge.currency ? price : nil)
             } else if let charged = isNet ? listed : new.charge ?? listed {
                 // A net charge of nothing does not show the worth of the product.
                 var (price, isListed) = (charged, isNet || new.charge == nil)
@@ -66,6 +66,8 @@ extension CreditPlan {
                 if new.phase == .trial, price.amount.coefficient == 0 { share = .whole }
             }
             (setOff, returned) = (setOff.multiplied(by: shareOfOld), returned.multiplied(by: shareOfOld))
+            // The charge says by itself how much it paid for, whatever it set off.
+            if new.paidPart != nil { (share, returned) = (.whole, .none) }
         }
 
         private mutating func carryOn(_ old: Tenure, _ unused: ExactFraction) {
@@ -75,30 +77,14 @@ extension CreditPlan {
             worth = old.worth.flatMap { Amount($0)?.times(unused).money }
         }
 
-        private mutating func setOff(
-            _ paid: Money,
-            unused: ExactFraction,
-            beforeNet charge: Money,
-            from old: Tenure,
-            to new: Tenure
-        ) {
-            guard let net = Amount(charge), let left = Amount(paid)?.times(unused) else { return }
-            var whole = Amount(units: net.units.addingClamped(left.units), currency: net.currency)
-            var sum = whole.units
-            if let price = new.regularPrice(in: charge.currency, at: old.priceLevel)?.times(new.extent) {
-                if old.keepsCredits {
-                    // The part of a product that was charged at nothing is worth to the store what the list says.
-                    sum = max(price.units, net.units)
-                    whole.units = sum
-                } else if new.isRestOfOtherCycle(worth: whole, price: price) {
-                    // Half a month of a plan by the year costs a twenty-fourth of its price, and not half of it.
-                    let (periods, rest) = net.units.quotientAndRemainder(dividingBy: price.units)
-                    self.periods = max(1, Int64(clamping: rest > 0 ? periods.addingClamped(1) : periods))
-                    sum = price.times(self.periods).units
-                }
-            }
+        /// - Parameter price: the price that the charge is the rest of; nil if it is the charge and what was left of the old payment.
+        private mutating func setOff(_ paid: Money, unused: ExactFraction, beforeNet charge: Money, of price: Money?) {
+            guard let new = Amount(charge), let left = Amount(paid)?.times(unused) else { return }
+            let sum = new.units.addingClamped(left.units)
+            let price = price.flatMap { Amount($0) }.map { max($0.units, new.units) }
+            let whole = Amount(units: price ?? sum, currency: new.currency)
             worth = whole.money
-            share = ExactFraction(clamping: net.units, sum) ?? .whole
+            share = ExactFraction(clamping: new.units, whole.units) ?? .whole
             setOff = paid.amount.coefficient > 0 ? unused : .none
         }
 
@@ -129,7 +115,7 @@ extension CreditPlan {
             }
         }
 
-        fileprivate static func product(_ units: Int128, _ numerator: Int128, times factor: Int128) -> Int128? {
+        private static func product(_ units: Int128, _ numerator: Int128, times factor: Int128) -> Int128? {
             let (part, overflows) = units.multipliedReportingOverflow(by: numerator)
             let (product, overflowsThen) = part.multipliedReportingOverflow(by: factor)
             return overflows || overflowsThen ? nil : product
@@ -199,40 +185,6 @@ extension CreditPlan.Tenure {
     /// The policy's price for the time that it is there for.
     fileprivate var listed: Money? {
         allowance?.price.flatMap(CreditPlan.Amount.init)?.times(extent).money
-    }
-
-    /// A charge for a whole period, with the policy's price for it: they tell the prices of the customer's country from those of the list.
-    var priceLevel: (charge: Money, list: Money)? {
-        guard phase == .regular, !isNet, !isRest, part == .whole, !isChargedAtNothing, let charge,
-            charge.amount.coefficient > 0, let list = allowance?.price, list.amount.coefficient > 0
-        else { return priceLevelBefore }
-        return (charge, list)
-    }
-
-    /// The price of a whole period: the policy's, as that of a payment before was to the policy's price for it.
-    fileprivate func regularPrice(
-        in currency: String,
-        at level: (charge: Money, list: Money)?
-    ) -> CreditPlan.Amount? {
-        guard let price = allowance?.price, let listed = CreditPlan.Amount(price) else { return nil }
-        if let level, level.charge.currency == currency, level.list.currency == price.currency,
-            let charge = CreditPlan.Amount(level.charge), let list = CreditPlan.Amount(level.list), list.units > 0,
-            let product = CreditPlan.Change.product(listed.units, charge.units, times: 1)
-        {
-            return CreditPlan.Amount(units: product / list.units, currency: currency)
-        }
-        return price.currency == currency ? listed : nil
-    }
-
-    /// True if it is the rest of a cycle that is not as long as its own periods are: prices per time differ by some percent within a
-    /// country, and by a half or more between a cycle and the next longer one.
-    ///
-    /// - Parameters:
-    ///   - worth: what the rest costs, by what was charged and set off.
-    ///   - price: what it would cost if its own periods were as long as the cycle.
-    fileprivate func isRestOfOtherCycle(worth: CreditPlan.Amount, price: CreditPlan.Amount) -> Bool {
-        guard chargedEnd != nil, allowance?.every == nil, price.units > 0 else { return false }
-        return worth.times(3).units < price.times(2).units || worth.times(2).units > price.times(3).units
     }
 
     /// True if its own payment is known, and was of nothing.

@@ -36,6 +36,8 @@ extension CreditPlan {
         var setOff: [PurchasedItem]?
         /// Which part of a whole period its period was charged for.
         var part = ExactFraction.whole
+        /// How much of so many whole periods its charge paid for, if the charge says so.
+        var paidPart: (share: ExactFraction, periods: Int64)?
         /// True if it is the rest of a period that began without it.
         var isRest = false
         /// True if it is of an item next to the main product.
@@ -64,10 +66,6 @@ extension CreditPlan {
         var worth: Money?
         /// Which share of that was paid, and not set off.
         var share = ExactFraction.whole
-        /// How many periods that is the share of.
-        var periods: Int64 = 1
-        /// A charge of a whole period before it, with the policy's price for that.
-        var priceLevelBefore: (charge: Money, list: Money)?
         /// True if it continues the credits of the tenure that it replaced.
         var keepsCredits = false
         var payment = 0
@@ -113,8 +111,6 @@ extension CreditPlan {
         let change = Change(from: old, to: new, policy)
         reading.tenures[position].worth = change.worth
         reading.tenures[position].share = change.share
-        reading.tenures[position].periods = change.periods
-        reading.tenures[position].priceLevelBefore = old.priceLevel
         reading.tenures[position].keepsCredits = change.keepsCredits
         if change.setOff != .none { payments[payment].setOff = (old.payment, change.setOff) }
         if change.returned != .none {
@@ -134,7 +130,7 @@ extension CreditPlan {
 
     private mutating func add(_ tenure: Tenure, state: Int, under policy: CreditPolicy, until horizon: Int64) {
         guard let from = tenure.from, let full = tenure.credits, !tenure.keepsCredits else { return }
-        let all = Int128(full) * Int128(tenure.periods)
+        let all = Int128(full) * Int128(tenure.paidPart?.periods ?? 1)
         func add(_ number: Int?, from: Int64, until: Int64, part: ExactFraction) {
             guard from < until, from <= horizon else { return }
             let share = tenure.share.multiplied(by: part)
@@ -142,7 +138,7 @@ extension CreditPlan {
             let reason: CreditGrant.Reason =
                 tenure.isRestored
                 ? .restored
-                : tenure.before != nil && tenure.share != .whole
+                : tenure.paidPart != nil || tenure.before != nil && tenure.share != .whole
                     ? .proratedChange : tenure.phase == .trial ? .trial : number.map { .instalment($0) } ?? .period
             let isLast = until == tenure.stop
             grants.append(
@@ -254,9 +250,12 @@ extension CreditPlan {
 }
 
 extension CreditPlan.Tenure {
-    /// Which part of a whole period it is.
+    /// Which part of a whole period it is, or of several.
     var extent: ExactFraction {
-        isRest ? CreditPlan.rest(of: (periodStart, chargedEnd ?? end), from: start).multiplied(by: part) : part
+        if let paidPart { return paidPart.share }
+        return isRest
+            ? CreditPlan.rest(of: (periodStart, chargedEnd ?? end), from: start).multiplied(by: part)
+            : part
     }
 
     /// When its instalments are due, if it gives any. Those of a part of a period are the last ones of the whole.

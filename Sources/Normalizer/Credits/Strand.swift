@@ -160,7 +160,7 @@ extension CreditPlan.Tenure {
         isItem = strand.isItem
         isRest = strand.start > period.start
         isDropped = strand.end.map { strand.endsAsMain || $0 < min(period.accessEnd, period.end) } ?? false
-        part = payment.part
+        (part, paidPart) = (payment.part, payment.paidPart)
         change = payment.change
         // A product that joined later was not charged with the period.
         if !isRest || change != nil {

@@ -57,6 +57,8 @@ struct TenureReading {
                     id: Self.id(of: period, strand.product, number: strand.number, lineage)
                 )
                 tenure.allowance = policy.allowance(of: strand.product, in: lineage.store)
+                // Instalments go by the calendar, and their price is that of all of them.
+                if tenure.allowance?.every != nil { tenure.paidPart = nil }
                 tenure.worth = payment.isTrial ? Money(ExactDecimal(0), "") : tenure.charge ?? tenure.allowance?.price
                 tenure.isRestored = isRestored
                 if !tenure.isRest {
