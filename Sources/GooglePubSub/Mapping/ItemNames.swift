@@ -7,37 +7,26 @@ import LifecycleEvents
 /// continue. So each has its product in its name, and none has that of the purchase. Configured add-ons leave one base plan, which has
 /// the name of the purchase.
 struct ItemNames {
-    /// The product in the name of the item that stands for the purchase; nil if that has the name of the purchase.
+    /// The item that stands for the purchase.
+    let item: SubscriptionPurchase.LineItem
+    /// The product in its name; nil if that is the name of the purchase.
     let main: String?
-    private let mainProduct: String
 
-    /// - Parameters:
-    ///   - standing: the items that none has replaced.
-    ///   - main: the one that stands for the purchase.
-    ///   - addOns: the products that are only sold as add-ons.
-    init(
-        standing: [SubscriptionPurchase.LineItem],
-        main: SubscriptionPurchase.LineItem,
-        addOns: PlayAddOns
-    ) {
-        let basePlans = Set(standing.map(\.productID)).subtracting(addOns.products)
-        self.main = basePlans == [main.productID] ? nil : main.productID
-        mainProduct = main.productID
-    }
-
-    /// The names in a purchase that another one has replaced; nil if it has no items.
+    /// The names in a purchase; nil if it has no items.
     init?(
         of purchase: SubscriptionPurchase,
         _ addOns: PlayAddOns,
         after predecessor: SubscriptionPurchase? = nil,
         at time: Date
     ) {
-        guard let main = purchase.mainItem(addOns, after: predecessor, at: time) else { return nil }
-        self.init(
-            standing: purchase.standingItems(addOns, after: predecessor, at: time),
-            main: main,
-            addOns: addOns
-        )
+        let standing = purchase.standingItems(addOns, after: predecessor, at: time)
+        guard
+            let item = purchase.ownedItems(addOns).first(where: standing.contains)
+                ?? purchase.lineItems.sorted(by: { addOns.ranks($0, before: $1) }).first
+        else { return nil }
+        let basePlans = Set(standing.map(\.productID)).subtracting(addOns.products)
+        self.item = item
+        main = basePlans == [item.productID] ? nil : item.productID
     }
 
     /// The products in names that the main item may have had before under the same token: its own, before other items were removed,
@@ -45,12 +34,16 @@ struct ItemNames {
     ///
     /// No notification proves that nothing was removed yet, not even that of the purchase: it may come late or again, and Google always
     /// answers as of now.
-    func former(outlived: [String]) -> [String] { (main == nil ? [mainProduct] : []) + outlived }
+    func former(outlived: [String]) -> [String] { (main == nil ? [item.productID] : []) + outlived }
 }
 
 extension SubscriptionPurchase {
     /// The items that none has replaced. On hold all dates are in the past, and an item that does not renew may have been replaced.
-    func standingItems(_ addOns: PlayAddOns, after predecessor: SubscriptionPurchase?, at time: Date) -> [LineItem] {
+    fileprivate func standingItems(
+        _ addOns: PlayAddOns,
+        after predecessor: SubscriptionPurchase?,
+        at time: Date
+    ) -> [LineItem] {
         let owned = ownedItems(addOns)
         let standing = (owned.isEmpty ? lineItems : owned).filter {
             $0.successors(in: self, after: predecessor, at: time).isEmpty

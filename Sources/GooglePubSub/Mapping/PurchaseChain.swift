@@ -53,12 +53,11 @@ struct PurchaseChain {
             }
             let before = index + 1 < predecessors.count ? predecessors[index + 1].purchase : nil
             guard let next = former.item(before: current, in: later, addOns, at: time) else { break }
-            let main = former.mainItem(addOns, after: before, at: time)
-            let standsForIt =
-                next.productID == main?.productID
-                || next.successors(in: former, after: before, at: time).contains { $0.productID == main?.productID }
-            product = standsForIt ? nil : next.formerProductID
             let names = ItemNames(of: former, addOns, after: before, at: time)
+            let standsForIt = ([next] + next.successors(in: former, after: before, at: time)).contains {
+                $0.productID == names?.item.productID
+            }
+            product = standsForIt ? nil : next.formerProductID
             let nameProduct = standsForIt ? names?.main : next.productID
             items.append(FormerItem(token: token, item: next, nameProduct: nameProduct))
             (later, current) = (former, next)
@@ -71,13 +70,6 @@ extension SubscriptionPurchase {
     /// The items that were paid for, the one that stands for the purchase as a rule first.
     func ownedItems(_ addOns: PlayAddOns) -> [LineItem] {
         lineItems.filter { $0.expiryTime != nil }.sorted { addOns.ranks($0, before: $1) }
-    }
-
-    /// The item that stands for the purchase.
-    func mainItem(_ addOns: PlayAddOns, after predecessor: SubscriptionPurchase?, at time: Date) -> LineItem? {
-        let standing = standingItems(addOns, after: predecessor, at: time)
-        return ownedItems(addOns).first { standing.contains($0) }
-            ?? lineItems.sorted { addOns.ranks($0, before: $1) }.first
     }
 
     /// The item of the next purchase that this one continues: the one that it says to replace or keep, else that of its

@@ -54,8 +54,8 @@ extension ResolutionMapping {
             item.successors(in: purchase, after: predecessor, at: time)
         }
         func isOutlived(_ item: SubscriptionPurchase.LineItem) -> Bool { !successors(item).isEmpty }
-        let first = purchase.mainItem(addOns, after: predecessor, at: time)
-        guard let first else {
+        // One lineage for each product, whatever base plans it is listed under: for what still runs of it.
+        guard let names = ItemNames(of: purchase, addOns, after: predecessor, at: time) else {
             throw DeliveryError(.malformed, "purchase has no items", isAuthentic: isAuthentic)
         }
         switch purchase.state {
@@ -70,12 +70,7 @@ extension ResolutionMapping {
             }
         default: break
         }
-        // One lineage for each product, whatever base plans it is listed under: for what still runs of it.
-        let names = ItemNames(
-            standing: purchase.standingItems(addOns, after: predecessor, at: time),
-            main: first,
-            addOns: addOns
-        )
+        let first = names.item
         var products: Set<String> = [first.productID]
         let others = (owned.filter { !isOutlived($0) } + owned.filter(isOutlived))
             .filter { products.insert($0.productID).inserted }
