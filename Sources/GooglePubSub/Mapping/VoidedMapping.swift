@@ -13,13 +13,8 @@ extension ResolutionMapping {
         case .oneTime?: return try voidedProduct(hint)
         default:
             let lineage = SubscriptionID(store: .playStore, environment: .unknown, id: hint.purchaseToken.fingerprint)
-            let draft = EventDraft(
-                id: .notified(lineage, by: .google, notification: notificationKey),
-                event: unmapped,
-                transaction: hint.transaction
-            )
             return normalization(
-                of: [LineageDraft(lineage, drafts: [draft], subject: EventSubject())],
+                of: [LineageDraft(lineage, drafts: [unmapped(hint, of: lineage)], subject: EventSubject())],
                 environment: .unknown,
                 assertedAt: eventTime,
                 channel: answers.channel
@@ -68,7 +63,7 @@ extension ResolutionMapping {
         }
         var drafts = [
             isUnderWay
-                ? refundUnderWay(of: item.lineage, transaction: hint.transaction)
+                ? unmapped(hint, of: item.lineage)
                 : moneyBack(
                     lineage: item.lineage,
                     transaction: hint.transaction,
@@ -106,12 +101,15 @@ extension ResolutionMapping {
         return refunded
     }
 
-    /// An order that says that a refund is under way, and not of how much: reported as it is, without a refunded amount.
-    private func refundUnderWay(of lineage: SubscriptionID, transaction: TransactionID) -> EventDraft {
+    /// A refund that is under way, or of an unknown part: reported as it is, without a number to make up.
+    private func unmapped(
+        _ hint: DeveloperNotification.VoidedPurchaseHint,
+        of lineage: SubscriptionID
+    ) -> EventDraft {
         EventDraft(
             id: .notified(lineage, by: .google, notification: notificationKey),
             event: unmapped,
-            transaction: transaction
+            transaction: hint.transaction
         )
     }
 
@@ -140,12 +138,7 @@ extension ResolutionMapping {
             hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false
             || order?.state == .pendingRefund
         if isPart, order?.isPaidInFull != true, scopes.allSatisfy({ $0 == nil }) {
-            // Part of it, and the answer does not say how much: not a full refund, and no number to make up.
-            let draft = EventDraft(
-                id: .notified(products.lineage, by: .google, notification: notificationKey),
-                event: unmapped,
-                transaction: hint.transaction
-            )
+            let draft = unmapped(hint, of: products.lineage)
             lineages[0] = products.lineage(0, drafts: [draft], facts: products.facts(0))
         }
         return normalization(
@@ -291,12 +284,7 @@ extension ResolutionMapping {
     ) throws(DeliveryError) -> Normalization {
         try unanswered(answer, token: hint.purchaseToken) { lineage in
             guard hint.refundType == .full else {
-                let draft = EventDraft(
-                    id: .notified(lineage, by: .google, notification: notificationKey),
-                    event: unmapped,
-                    transaction: hint.transaction
-                )
-                return [LineageDraft(lineage, drafts: [draft], subject: EventSubject())]
+                return [LineageDraft(lineage, drafts: [unmapped(hint, of: lineage)], subject: EventSubject())]
             }
             return hint.productType == .oneTime
                 ? forgottenProducts(hint, lineage) : [forgottenSubscription(hint, lineage, by: answer)]
