@@ -133,15 +133,15 @@ struct MappingWireTests {
             {"purchaseToken":"t","orderId":"GPA.1","purchaseTimeMillis":"1772366400000","voidedTimeMillis":1772366400000,\
             "voidedSource":"1","voidedReason":7},{"purchaseToken":"t","orderId":"GPA.2","voidedQuantity":3}]}
             """
-        let page = try VoidedPurchasePage(payload: Array(json.utf8))
+        let page = PlayAnswer(.found, status: 200, body: Array(json.utf8))
+        let rows = try page.voidedPurchases()
         #expect(page.nextPageToken == "next")
-        #expect(page.rows.map(\.orderID) == ["GPA.1", "GPA.2"])
-        #expect(page.rows[0].source == .developer)
-        #expect(page.rows[0].reason == .chargeback)
-        #expect(page.rows[0].voidedTime == page.rows[0].purchaseTime)
-        #expect(page.rows.map(\.quantity) == [nil, 3])
-        #expect(try VoidedPurchasePage(payload: Array("{}".utf8)).rows.isEmpty)
-        #expect(try PlayAnswer(.found, status: 200, body: Array(json.utf8)).voidedPurchases() == page.rows)
+        #expect(rows.map(\.orderID) == ["GPA.1", "GPA.2"])
+        #expect(rows[0].source == .developer)
+        #expect(rows[0].reason == .chargeback)
+        #expect(rows[0].voidedTime == rows[0].purchaseTime)
+        #expect(rows.map(\.quantity) == [nil, 3])
+        #expect(try PlayAnswer(.found, status: 200, body: Array("{}".utf8)).voidedPurchases().isEmpty)
         #expect(try PlayAnswer(.gone, status: 410).voidedPurchases().isEmpty)
         #expect(throws: DeliveryError.self) {
             try PlayAnswer(.found, status: 200, body: Array(#"{"voidedPurchases":[{}]}"#.utf8)).voidedPurchases()

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import LifecycleEvents
-package import WireJSON
+import WireJSON
 
 /// One row of the Play Developer API's list of voided purchases (`purchases.voidedpurchases.list`).
 ///
@@ -75,11 +75,7 @@ extension VoidedPurchase {
     }
 }
 
-extension VoidedPurchase: JSONReadable {
-    package init(reading reader: inout ObjectReader) throws(JSONError) {
-        try self.init(reading: reader)
-    }
-
+extension VoidedPurchase {
     init(reading reader: ObjectReader) throws(JSONError) {
         purchaseToken = PurchaseToken(try reader.identifier("purchaseToken"))
         orderID = try reader.identifier("orderId")
@@ -99,7 +95,8 @@ extension PlayAnswer {
     public func voidedPurchases() throws(DeliveryError) -> [VoidedPurchase] {
         guard outcome == .found else { return [] }
         do throws(JSONError) {
-            return try VoidedPurchasePage(payload: body).rows
+            let rows = try ObjectReader(parsing: body).optionalArray("voidedPurchases").map(Array.init) ?? []
+            return try rows.map { (row) throws(JSONError) in try VoidedPurchase(reading: ObjectReader(row)) }
         } catch {
             throw DeliveryError(.malformed, "voided purchases: \(error)", isAuthentic: true, underlying: error)
         }
@@ -115,18 +112,5 @@ extension PlayAnswer {
             }
             return found.purchaseToken == token && found.orderID == orderID
         }.map { Array($0.rawBytes) }
-    }
-}
-
-/// One page of the list of voided purchases.
-package struct VoidedPurchasePage: Sendable {
-    package let rows: [VoidedPurchase]
-    /// The token of the next page; absent on the last.
-    package let nextPageToken: String?
-
-    package init(payload: [UInt8]) throws(JSONError) {
-        var reader = try ObjectReader(parsing: payload)
-        rows = try reader.optionalObjects("voidedPurchases") ?? []
-        nextPageToken = try reader.optionalReader("tokenPagination")?.optionalIdentifier("nextPageToken")
     }
 }
