@@ -66,6 +66,28 @@ struct ProductRefundTests {
         }
     }
 
+    /// Of ten two go back, then three more, then the rest: a notification says that something did, and the purchase how much is left.
+    @Test("of a quantity takes as many credits as items went back by then, in any order of arrival")
+    func quantity() throws {
+        func product(_ left: Int) -> Vectors.Product {
+            Vectors.Product(details: ["quantity": "10", "refundableQuantity": String(left)])
+        }
+        func voided(_ type: Int, _ left: Int, day: Int64) throws -> Normalization {
+            let time = Vectors.event + day * Vectors.day
+            return try Play.mapProduct(
+                Vectors.voidedHint(2, type, order: Vectors.productOrder, at: time),
+                product(left)
+            )
+        }
+        let bought = try Play.mapProduct(Vectors.oneTimeHint(1), product(10))
+        let (two, five, all) = (try voided(2, 8, day: 1), try voided(2, 5, day: 2), try voided(1, 0, day: 3))
+        let shares = try [[bought], [bought, two], [five, two, bought, two], [two, all, bought, five]].map { results in
+            Self.credits(try Self.state(of: results), at: Vectors.event + 4 * Vectors.day)
+        }
+        #expect(shares == [1000, 800, 500, 0])
+        #expect([two, five, all].flatMap(\.kinds) == ["refunded", "refunded", "refunded"])
+    }
+
     @Test("takes one of them back if the answer says that, until all of the order is")
     func coinsAlone() throws {
         let (bought, coins, gone) = (try Self.purchase(), try Self.coinsAlone(), try Self.gone())
