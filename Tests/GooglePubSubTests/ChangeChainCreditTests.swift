@@ -54,7 +54,7 @@ struct ChangeChainCreditTests {
         Vectors.money(cents / 100, nanos: cents % 100 * 10_000_000, currency: purchase.currency)
     }
 
-    private static func order(_ id: String, of purchase: Purchase, stated: Bool = false) -> GoogleResolution.Lookup {
+    static func order(_ id: String, of purchase: Purchase, stated: Bool = false) -> GoogleResolution.Lookup {
         let total =
             money(purchase.charge + (purchase.tax?.isAdded == true ? purchase.tax?.cents ?? 0 : 0), purchase)
         let tax = purchase.tax.map { #","tax":\#(money($0.cents, purchase))"# } ?? ""

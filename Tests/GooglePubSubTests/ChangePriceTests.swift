@@ -151,6 +151,30 @@ struct ChangePriceTests {
         #expect(Chain.balance(bought + replaced + [later], at: day, under: Self.policy) == balance)
     }
 
+    /// Google says for 60 days how an item was replaced, and may know the purchase before for longer. A long cycle is not over by then.
+    @Test(
+        "what a change was charged for is not forgotten with how the product was replaced",
+        arguments: ["CHARGE_PRORATED_PRICE", "WITHOUT_PRORATION"],
+        [true, false]
+    )
+    func askedLater(mode: String, knowsPredecessor: Bool) throws {
+        let basic = Purchase(product: "basic", begins: 0, ends: 120, charge: 1000)
+        let isCharged = mode == "CHARGE_PRORATED_PRICE"
+        let pro = Purchase(product: "pro", mode: mode, begins: 20, ends: 120, charge: isCharged ? 833 : 0)
+        let (bought, replaced, last) = try Chain.notified([basic, pro])
+        let known = try #require(Chain.balance(bought + replaced, at: 100, under: Self.policy))
+        #expect(known == (isCharged ? 200 + 208 : 200))
+        let id = try #require(last.purchase.items[0].order)
+        var asked = last
+        if !knowsPredecessor { asked.answers.removeAll { $0.resource == .subscription } }
+        let later = try asked.notified(7, at: 90, order: Chain.order(id, of: pro, stated: true)) { purchase in
+            purchase.items[0].extra["itemReplacement"] = nil
+        }
+        for results in [bought + replaced + [later], [later] + bought + replaced, bought + [later]] {
+            #expect(Chain.balance(results, at: 100, under: Self.policy) == known, "of \(results.count)")
+        }
+    }
+
     /// An offer's price is that of a whole period: 10.00 of 20.00 are the half of it that is left, less 5.00 of basic.
     @Test("a prorated charge at the price of an offer gives the part of that which was not set off")
     func offer() throws {
