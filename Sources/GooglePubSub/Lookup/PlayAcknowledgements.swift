@@ -42,7 +42,8 @@ public struct PlayAcknowledgements: OwedAnswers {
             case .product: await api.product(purchaseToken: handle.token, packageName: handle.app)
             }
         guard found.outcome != .gone else { return }
-        guard found.outcome == .found else { throw Self.error(found, "the purchase") }
+        // A purchase of a moment ago may not be known everywhere yet.
+        guard found.outcome == .found else { throw found.error(about: "the purchase", unknown: .unavailable) }
         let (state, products) = try Self.purchase(kind, found.body)
         guard state != .acknowledged else { return }
         let answer =
@@ -63,7 +64,7 @@ public struct PlayAcknowledgements: OwedAnswers {
                 )
             }
         guard answer.outcome == .done || answer.outcome == .found else {
-            throw Self.error(answer, "the acknowledgement")
+            throw answer.error(about: "the acknowledgement", unknown: .unavailable)
         }
     }
 
@@ -83,17 +84,6 @@ public struct PlayAcknowledgements: OwedAnswers {
         } catch {
             throw DeliveryError(.unavailable, "the purchase cannot be read: \(error)", underlying: error)
         }
-    }
-
-    private static func error(_ answer: PlayAnswer, _ subject: String) -> DeliveryError {
-        let code: DeliveryError.Code =
-            switch answer.outcome {
-            case .denied: .denied
-            case .invalid: .malformed
-            // A purchase of a moment ago may not be known everywhere yet.
-            default: .unavailable
-            }
-        return DeliveryError(code, "\(subject): \(answer)")
     }
 }
 

@@ -61,6 +61,20 @@ extension PlayAnswer {
         return status == 0 || status == 401 && reason.map(APIErrorBody.tokenReasons.contains) ?? true
     }
 
+    /// An answer that is not the wanted one, as an error of the host's own question.
+    ///
+    /// - Parameter unknown: the code if Google does not know what was asked for.
+    func error(about subject: String, unknown: DeliveryError.Code = .malformed) -> DeliveryError {
+        let code: DeliveryError.Code =
+            switch outcome {
+            case .denied: .denied
+            case .unavailable: .unavailable
+            case .notFound, .gone: unknown
+            case .invalid, .found, .done: .malformed
+            }
+        return DeliveryError(code, "\(subject): \(self)")
+    }
+
     /// The token of the list's next page (`tokenPagination.nextPageToken`); nil on the last page.
     public var nextPageToken: String? {
         guard outcome == .found, let reader = try? ObjectReader(parsing: body),

@@ -96,11 +96,8 @@ public struct PlayRefundReviews: OwedAnswers {
             token: token,
             review
         )
-        switch answer.outcome {
-        case .done, .found: return
-        case .denied: throw DeliveryError(.denied, "the refund review: \(answer)")
-        case .invalid, .gone, .notFound: throw DeliveryError(.malformed, "the refund review: \(answer)")
-        default: throw DeliveryError(.unavailable, "the refund review: \(answer)")
+        guard answer.outcome == .done || answer.outcome == .found else {
+            throw answer.error(about: "the refund review")
         }
     }
 }

@@ -114,12 +114,7 @@ struct MonetizationPage {
     let nextPageToken: String?
 
     init(_ answer: PlayAnswer, _ resource: Resource) throws(DeliveryError) {
-        switch answer.outcome {
-        case .found: break
-        case .denied: throw DeliveryError(.denied, "the list of products: \(answer)")
-        case .unavailable: throw DeliveryError(.unavailable, "the list of products: \(answer)")
-        default: throw DeliveryError(.malformed, "the list of products: \(answer)")
-        }
+        guard answer.outcome == .found else { throw answer.error(about: "the list of products") }
         do throws(JSONError) {
             let reader = try ObjectReader(parsing: answer.body)
             products = try reader.optionalArray(MemberName(resource.rawValue)).map(Array.init) ?? []

@@ -85,8 +85,7 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
         switch answer.outcome {
         case .found, .gone, .done: return true
         case .notFound, .invalid: return false
-        case .denied: throw DeliveryError(.denied, "a voided purchase: \(answer)")
-        case .unavailable: throw DeliveryError(.unavailable, "a voided purchase: \(answer)")
+        case .denied, .unavailable: throw answer.error(about: "a voided purchase")
         }
     }
 
