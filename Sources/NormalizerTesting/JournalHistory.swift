@@ -126,6 +126,6 @@ struct JournalHistory {
     }
 
     private static func origin(_ digest: String) -> Origin {
-        Origin(type: "made up", channel: .simulated, evidence: .init(.unchecked), digest: digest, mapper: "history/1")
+        Origin.madeUp(channel: .simulated, digest: digest)
     }
 }

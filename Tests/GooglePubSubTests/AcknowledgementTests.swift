@@ -28,13 +28,7 @@ struct AcknowledgementTests {
             assertedAt: Google.receivedAt,
             receivedAt: Google.receivedAt,
             facts: [],
-            origin: Origin(
-                type: "test",
-                channel: .webhook,
-                evidence: Origin.Evidence(.unchecked),
-                digest: "",
-                mapper: "test"
-            )
+            origin: .madeUp()
         )
         let handle = PurchaseHandle(lineage, app: app, kind: kind.rawValue, token: "t")
         return OwedAnswer(event, handle: handle)

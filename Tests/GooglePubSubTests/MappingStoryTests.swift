@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -116,7 +117,7 @@ struct MappingStoryTests {
     @Test("any order of arrival, and any repetition, gives one state", arguments: 0..<40)
     func arrivalOrder(seed: Int) throws {
         let expected = try Self.ledger(Self.life).0
-        var random = SplitMix(state: UInt64(seed) &+ 1)
+        var random = SeededGenerator(seed: UInt64(seed))
         var chapters = Self.life + Self.life.filter { _ in Bool.random(using: &random) }
         chapters.shuffle(using: &random)
         let actual = try Self.ledger(chapters).0
@@ -199,18 +200,5 @@ struct MappingStoryTests {
         event.facts = renewal.facts.filter { if case .period = $0 { true } else { false } }
         #expect(ledger.apply(event).disposition == .duplicate)
         #expect(ledger.states.count == 1)
-    }
-
-    /// Steele, Lea and Flood's generator: small, and the same everywhere.
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed &>> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed &>> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed &>> 31)
-        }
     }
 }

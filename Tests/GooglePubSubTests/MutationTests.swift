@@ -4,19 +4,6 @@ import Normalizer
 import NormalizerTesting
 import Testing
 
-/// A generator whose sequence a failure can be repeated with.
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-}
-
 extension [UInt8] {
     /// With a few octets replaced, removed, doubled or swapped for others that mean something in JSON and base64.
     func mutated(using generator: inout some RandomNumberGenerator) -> [UInt8] {
@@ -41,7 +28,7 @@ extension [UInt8] {
 struct MutationTests {
     @Test(arguments: 0..<8 as Range<UInt64>)
     func bodies(seed: UInt64) async throws {
-        var generator = SplitMix64(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let adapter = try Google.adapter()
         let good = try Google.delivery()
         for original in [Google.wrapped(), Array(Google.notification().utf8)] {
@@ -59,7 +46,7 @@ struct MutationTests {
 
     @Test(arguments: 0..<8 as Range<UInt64>)
     func tokens(seed: UInt64) async throws {
-        var generator = SplitMix64(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let adapter = try Google.adapter()
         let token = try Google.token()
         for _ in 0..<500 {
@@ -73,7 +60,7 @@ struct MutationTests {
 
     @Test(arguments: 0..<4 as Range<UInt64>)
     func keySetsAndKeyFiles(seed: UInt64) throws {
-        var generator = SplitMix64(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let keys = try Google.keys.get()
         let set = try Google.keySet([("current", keys.current), ("next", keys.next)])
         let file = Array(try KeyFile.text().utf8)
@@ -89,7 +76,7 @@ struct MutationTests {
 
     @Test(arguments: 0..<4 as Range<UInt64>)
     func answers(seed: UInt64) async throws {
-        var generator = SplitMix64(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let transport = StubTransport()
         let api = try PlayDeveloperAPI(transport: transport, tokens: CountingTokens(), retry: .never)
         let found = Array(#"{"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","lineItems":[{"productId":"p"}]}"#.utf8)

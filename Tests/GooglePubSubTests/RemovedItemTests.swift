@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -31,17 +32,6 @@ struct RemovedItemTests {
         }
     }
 
-    private static func permutations(_ count: Int) -> [[Int]] {
-        guard count > 0 else { return [[]] }
-        return permutations(count - 1).flatMap { rest in
-            (0...rest.count).map { place in
-                var order = rest
-                order.insert(count - 1, at: place)
-                return order
-            }
-        }
-    }
-
     private static func chapters(removing removed: String, isListedOnce: Bool) throws -> [Normalization] {
         let left = removed == "audio" ? "premium" : "audio"
         let announced = ["audio", "premium"].map { item($0, months: 1, isRemoved: $0 == removed) }
@@ -68,7 +58,7 @@ struct RemovedItemTests {
         let chapters = try Self.chapters(removing: removed, isListedOnce: isListedOnce)
         let left = removed == "audio" ? "premium" : "audio"
         let credits: Int64 = left == "premium" ? 100 : 7
-        for order in Self.permutations(chapters.count) {
+        for order in permutations(of: Array(chapters.indices)) {
             var ledger = AccountLedger()
             for index in order { _ = ledger.apply(chapters[index]) }
             func granted(_ days: Int64) -> [ProductID: Set<SubscriptionID>] {
@@ -119,7 +109,7 @@ struct RemovedItemTests {
     @Test("its start is news of the past once its end is known, in any order", arguments: ["audio", "premium"])
     func startAfterEnd(removed: String) throws {
         let chapters = try Self.chapters(removing: removed, isListedOnce: true)
-        for order in Self.permutations(3) {
+        for order in permutations(of: [0, 1, 2]) {
             var ledger = AccountLedger()
             let news = order.flatMap { ledger.apply(chapters[$0]) }.filter { $0.event.product?.id.rawValue == removed }
             let isOver = (order.firstIndex(of: 2) ?? 0) < (order.firstIndex(of: 0) ?? 0)

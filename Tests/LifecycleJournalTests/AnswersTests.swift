@@ -71,13 +71,7 @@ struct AnswersTests {
                 assertedAt: start,
                 receivedAt: start,
                 facts: [.period(.init(period, product: "pro", phase: .regular, transaction: "1"))],
-                origin: Origin(
-                    type: "test",
-                    channel: .webhook,
-                    evidence: Origin.Evidence(.unchecked),
-                    digest: "",
-                    mapper: "test"
-                )
+                origin: .madeUp()
             )
         ])
         result.handles = [handle]
@@ -190,13 +184,7 @@ struct AnswersTests {
                     assertedAt: Self.start,
                     receivedAt: Self.start,
                     facts: [],
-                    origin: Origin(
-                        type: "test",
-                        channel: .webhook,
-                        evidence: Origin.Evidence(.unchecked),
-                        digest: "",
-                        mapper: "test"
-                    )
+                    origin: .madeUp()
                 )
             ])
         )

@@ -71,14 +71,7 @@ struct BackfillPlaceTests {
             effectiveAt: time.now,
             assertedAt: time.now,
             receivedAt: time.now,
-            origin: Origin(
-                type: "test",
-                notificationID: "evt_1",
-                channel: .webhook,
-                evidence: .init(.unchecked),
-                digest: "",
-                mapper: "test"
-            )
+            origin: .madeUp(notification: "evt_1")
         )
         try await journal.apply(Normalization([first]))
         let mark = #"{"began":"2027-01-15T08:00:00.000Z","through":"2027-01-20T08:00:00.000Z"}"#

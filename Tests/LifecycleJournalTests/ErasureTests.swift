@@ -83,13 +83,7 @@ struct ErasureTests {
                 assertedAt: Self.day(day),
                 receivedAt: Self.day(day),
                 facts: facts,
-                origin: Origin(
-                    type: "test",
-                    channel: .simulated,
-                    evidence: .init(.unchecked),
-                    digest: notification,
-                    mapper: "test"
-                )
+                origin: .madeUp(channel: .simulated, digest: notification)
             )
         ])
     }

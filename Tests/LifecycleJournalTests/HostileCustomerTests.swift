@@ -91,13 +91,7 @@ struct HostileCustomerTests {
             assertedAt: time,
             receivedAt: time,
             facts: facts,
-            origin: Origin(
-                type: "made up",
-                channel: .simulated,
-                evidence: .init(.unchecked),
-                digest: name,
-                mapper: "hostile/1"
-            )
+            origin: .madeUp(channel: .simulated, digest: name)
         )
     }
 

@@ -38,14 +38,7 @@ struct ImportTests {
                 assertedAt: start,
                 receivedAt: time,
                 facts: [.period(.init(period, product: "pro", phase: .regular, transaction: transaction))],
-                origin: Origin(
-                    type: "test",
-                    notificationID: notification,
-                    channel: notification == nil ? .refetch : .webhook,
-                    evidence: Origin.Evidence(.tls),
-                    digest: "",
-                    mapper: "test"
-                )
+                origin: .madeUp(notification: notification, channel: notification == nil ? .refetch : .webhook)
             )
         ])
     }

@@ -145,13 +145,7 @@ struct JournalTests {
                 provider: .google,
                 assertedAt: StripeLife.start.addingTimeInterval(days * 86_400),
                 facts: facts,
-                origin: Origin(
-                    type: "T",
-                    channel: .webhook,
-                    evidence: .init(.unchecked),
-                    digest: "\(id) \(days)",
-                    mapper: "test/1"
-                )
+                origin: .madeUp(digest: "\(id) \(days)")
             )
             return Normalization(noChange: .init(.unchanged, statement: statement))
         }

@@ -62,13 +62,7 @@ struct ReconcileTests {
                         .period(.init(period, product: "pro", phase: .regular, transaction: transaction)),
                         .renewalIntent(.init(RenewalTerms(willRenew: true))),
                     ],
-                    origin: Origin(
-                        type: "test",
-                        channel: .refetch,
-                        evidence: Origin.Evidence(.unchecked),
-                        digest: "",
-                        mapper: "test"
-                    )
+                    origin: .madeUp(channel: .refetch)
                 )
             )
         )

@@ -59,13 +59,7 @@ struct TransferQuestionTests {
                 assertedAt: ReconcileTests.start + seconds,
                 receivedAt: ReconcileTests.start + seconds,
                 facts: facts,
-                origin: Origin(
-                    type: "test",
-                    channel: .webhook,
-                    evidence: .init(.unchecked),
-                    digest: name,
-                    mapper: "test"
-                )
+                origin: .madeUp(digest: name)
             )
         ])
     }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import Testing
 
 @testable import Normalizer
@@ -45,14 +46,7 @@ struct AccountStories {
             assertedAt: day(days),
             receivedAt: day(days),
             facts: facts,
-            origin: Origin(
-                type: "T",
-                notificationID: key,
-                channel: .webhook,
-                evidence: .init(.unchecked),
-                digest: key,
-                mapper: "test/1"
-            )
+            origin: .madeUp(notification: key, digest: key)
         )
     }
 

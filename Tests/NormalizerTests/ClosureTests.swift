@@ -1,4 +1,5 @@
 import Foundation
+import NormalizerTesting
 import Testing
 
 @testable import Normalizer
@@ -22,7 +23,7 @@ struct ClosureTests {
             provider: provider,
             assertedAt: day(days),
             facts: facts,
-            origin: Origin(type: type, channel: .webhook, evidence: .init(.unchecked), digest: type, mapper: "test/1")
+            origin: .madeUp(type, digest: type)
         )
     }
 
@@ -46,9 +47,10 @@ struct ClosureTests {
         .closure(.init(at: day(days), reason: .unknown, covering: lineages))
     }
 
-    private static func state(_ statements: [StoreStatement], of lineages: [SubscriptionID] = [lineage])
-        -> SubscriptionState
-    {
+    private static func state(
+        _ statements: some Sequence<StoreStatement>,
+        of lineages: [SubscriptionID] = [lineage]
+    ) -> SubscriptionState {
         var state = SubscriptionState(members: lineages)
         for statement in statements { state.apply(statement) }
         return state
@@ -61,21 +63,16 @@ struct ClosureTests {
         at days: [Double]
     ) throws -> [Bool] {
         let expected = state(statements, of: lineages)
-        for order in permutations(Array(statements.indices)) {
-            #expect(state(order.map { statements[$0] }, of: lineages) == expected, "\(order)")
+        for order in permutations(of: statements) {
+            #expect(state(order, of: lineages) == expected, "\(order.map(\.origin.type))")
             let half = order.count / 2
-            var merged = state(order.prefix(half).map { statements[$0] }, of: lineages)
-            merged.merge(state(order.dropFirst(half).map { statements[$0] }, of: lineages))
-            #expect(merged == expected, "\(order)")
+            var merged = state(order.prefix(half), of: lineages)
+            merged.merge(state(order.dropFirst(half), of: lineages))
+            #expect(merged == expected, "\(order.map(\.origin.type))")
         }
         let stored = try JSONDecoder().decode(SubscriptionState.self, from: Data(try CanonicalJSON.bytes(expected)))
         #expect(stored == expected)
         return days.map { expected.access(at: day($0)).isGranted }
-    }
-
-    private static func permutations(_ indices: [Int]) -> [[Int]] {
-        guard !indices.isEmpty else { return [[]] }
-        return indices.flatMap { first in permutations(indices.filter { $0 != first }).map { [first] + $0 } }
     }
 
     @Test("an end of the purchase ends the period before the last one as well")

@@ -1,6 +1,7 @@
 import Foundation
 import LifecycleEvents
 import Normalizer
+import NormalizerTesting
 
 /// A life of one purchase, as facts.
 struct CreditLife {
@@ -16,14 +17,7 @@ struct CreditLife {
                 provider: store == .appStore ? .apple : store == .stripe ? .stripe : .google,
                 assertedAt: Self.day(day),
                 facts: facts,
-                origin: Origin(
-                    type: "X",
-                    notificationID: "\(statements.count)",
-                    channel: .webhook,
-                    evidence: .init(.unchecked),
-                    digest: "\(statements.count)",
-                    mapper: "t/1"
-                )
+                origin: .madeUp(notification: "\(statements.count)", digest: "\(statements.count)")
             )
         )
     }

@@ -1,4 +1,5 @@
 import Foundation
+import NormalizerTesting
 import Testing
 
 @testable import Normalizer
@@ -20,13 +21,7 @@ struct ItemClosureTests {
             provider: .google,
             assertedAt: day(days),
             facts: facts,
-            origin: Origin(
-                type: "T",
-                channel: .webhook,
-                evidence: .init(.unchecked),
-                digest: "\(id) \(days)",
-                mapper: "test/1"
-            )
+            origin: .madeUp(digest: "\(id) \(days)")
         )
     }
 
@@ -54,15 +49,6 @@ struct ItemClosureTests {
         statement("P", at: days, [.closure(.init(at: day(days), reason: .unknown, coversItems: coversItems))])
     }
 
-    private static func permutations(_ statements: [StoreStatement]) -> [[StoreStatement]] {
-        guard !statements.isEmpty else { return [[]] }
-        return statements.indices.flatMap { index in
-            var rest = statements
-            let first = rest.remove(at: index)
-            return permutations(rest).map { [first] + $0 }
-        }
-    }
-
     /// The ledger is one in every order, and put together from two.
     private static func ledger(_ statements: [StoreStatement]) throws -> AccountLedger {
         func ledger(_ statements: some Sequence<StoreStatement>) -> AccountLedger {
@@ -71,7 +57,7 @@ struct ItemClosureTests {
             return ledger
         }
         let expected = ledger(statements)
-        for order in permutations(statements) {
+        for order in permutations(of: statements) {
             #expect(ledger(order).states == expected.states)
             let half = order.count / 2
             var merged = ledger(order.prefix(half))

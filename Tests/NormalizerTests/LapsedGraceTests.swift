@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import Testing
 
 @testable import Normalizer
@@ -20,7 +21,7 @@ struct LapsedGraceTests {
             provider: .apple,
             assertedAt: day(days),
             facts: facts,
-            origin: Origin(type: type, channel: .webhook, evidence: .init(.unchecked), digest: type, mapper: "test/1")
+            origin: .madeUp(type, digest: type)
         )
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 
 @Suite("A log of events and statements")
@@ -9,7 +10,7 @@ struct LogLineTests {
     private static let month: TimeInterval = 2_592_000
 
     private static func origin(_ type: String) -> Origin {
-        Origin(type: type, channel: .webhook, evidence: .init(.unchecked), digest: type, mapper: "test/1")
+        Origin.madeUp(type, digest: type)
     }
 
     private static func period(_ number: Double) -> ServicePeriod {

@@ -54,14 +54,7 @@ struct LongHistoryTests {
                     )
                 )
             }
-            let origin = Origin(
-                type: "T",
-                notificationID: "n\(index)",
-                channel: .webhook,
-                evidence: .init(.unchecked),
-                digest: "n\(index)",
-                mapper: "test/1"
-            )
+            let origin = Origin.madeUp(notification: "n\(index)", digest: "n\(index)")
             let statement = StoreStatement(
                 subscription: Self.lineage,
                 provider: .apple,

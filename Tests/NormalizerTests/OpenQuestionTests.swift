@@ -1,4 +1,5 @@
 import Foundation
+import NormalizerTesting
 import Testing
 
 @testable import Normalizer
@@ -18,13 +19,7 @@ struct OpenQuestionTests {
                     provider: .google,
                     assertedAt: start + statement.at,
                     facts: statement.facts,
-                    origin: Origin(
-                        type: "test",
-                        channel: .webhook,
-                        evidence: Origin.Evidence(.unchecked),
-                        digest: "",
-                        mapper: "test"
-                    )
+                    origin: .madeUp()
                 )
             )
         }

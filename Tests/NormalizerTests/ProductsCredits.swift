@@ -44,14 +44,7 @@ struct ProductsCredits {
             assertedAt: date,
             receivedAt: date,
             facts: facts,
-            origin: Origin(
-                type: "T",
-                notificationID: "\(event.kind)-\(name)-\(date.rfc3339)",
-                channel: .webhook,
-                evidence: .init(.unchecked),
-                digest: name.rawValue,
-                mapper: "test/1"
-            )
+            origin: .madeUp(notification: "\(event.kind)-\(name)-\(date.rfc3339)", digest: name.rawValue)
         )
     }
 

@@ -200,13 +200,10 @@ struct RandomStory {
             assertedAt: asserted,
             receivedAt: time(),
             facts: facts,
-            origin: Origin(
-                type: "T",
-                notificationID: isFound ? nil : notification,
+            origin: .madeUp(
+                notification: isFound ? nil : notification,
                 channel: isFound ? one(.clientUpload, .refetch) : one(.webhook, .history),
-                evidence: .init(.unchecked),
-                digest: notification,
-                mapper: "test/1"
+                digest: notification
             )
         )
     }

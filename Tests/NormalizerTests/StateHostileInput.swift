@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import Testing
 
 @testable import Normalizer
@@ -18,7 +19,7 @@ private func statement(
         provider: .apple,
         assertedAt: date,
         facts: facts,
-        origin: Origin(type: "T", channel: .webhook, evidence: .init(.unchecked), digest: digest, mapper: "test/1")
+        origin: .madeUp(digest: digest)
     )
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import NormalizerTesting
 import Testing
 
 @testable import Normalizer
@@ -29,7 +30,7 @@ struct StatePurchaseTests {
             assertedAt: day(days),
             receivedAt: day(days),
             facts: [fact],
-            origin: Origin(type: "T", channel: .webhook, evidence: .init(.unchecked), digest: "d", mapper: "test/1")
+            origin: .madeUp(digest: "d")
         )
     }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import Testing
 
 @testable import Normalizer
@@ -73,13 +74,7 @@ struct StateRefinementTests {
             provider: provider,
             assertedAt: AccountStories.day(days),
             facts: [fact],
-            origin: Origin(
-                type: "JWSRenewalInfo",
-                channel: provider == .apple ? .clientUpload : .refetch,
-                evidence: .init(.unchecked),
-                digest: "found-\(days)",
-                mapper: "test/1"
-            )
+            origin: .madeUp(channel: provider == .apple ? .clientUpload : .refetch, digest: "found-\(days)")
         )
     }
 

@@ -307,16 +307,7 @@ extension [NormalizedEvent] {
     /// order.
     func orders(seed: UInt64, shuffles: Int = 200) -> [[NormalizedEvent]] {
         var random = SeededGenerator(seed: seed)
-        let orders = count <= 6 ? permutations : (0..<shuffles).map { _ in shuffled(using: &random) }
+        let orders = count <= 6 ? permutations(of: self) : (0..<shuffles).map { _ in shuffled(using: &random) }
         return orders.map { $0 + shuffled(using: &random) }
-    }
-
-    private var permutations: [[NormalizedEvent]] {
-        guard count > 1 else { return [self] }
-        return indices.flatMap { index -> [[NormalizedEvent]] in
-            var rest = self
-            let first = rest.remove(at: index)
-            return rest.permutations.map { [first] + $0 }
-        }
     }
 }

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
@@ -144,7 +145,7 @@ struct AddOnTests {
     /// In every order the state is one; its products at some moments.
     private func products(_ webhooks: [[NormalizedEvent]], at moments: [Int64]) throws -> [Set<ProductID>] {
         var expected: AccountLedger?
-        for order in StoryTests.permutations(webhooks) {
+        for order in permutations(of: webhooks) {
             var ledger = AccountLedger()
             for event in order.flatMap(\.self) + order.flatMap(\.self) { _ = ledger.apply(event) }
             #expect(expected ?? ledger == ledger)
@@ -214,7 +215,7 @@ struct AddOnTests {
             try alone("RENEWAL", "hifi:monthly", at: t1 + 6000, from: t1, to: t2, order: order),
             try alone("EXPIRATION", "hifi:monthly", at: t1 + 5 * day, from: t1, to: t1 + 5 * day, order: order),
         ]
-        for places in StoryTests.permutations(Array(webhooks.indices)) {
+        for places in permutations(of: Array(webhooks.indices)) {
             var ledger = AccountLedger()
             var news: [Int: AppliedEvent.Disposition] = [:]
             for place in places {

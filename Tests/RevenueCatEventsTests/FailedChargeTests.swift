@@ -1,3 +1,4 @@
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
@@ -42,7 +43,7 @@ struct FailedChargeTests {
         for (rest, last) in [([], .billingRetry), ([over], .expired)]
             as [([TrapTests.Event], SubscriptionSnapshot.Status)]
         {
-            for order in StoryTests.permutations([traps.purchase, paused, failed] + rest) {
+            for order in permutations(of: [traps.purchase, paused, failed] + rest) {
                 var ledger = AccountLedger()
                 for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
                 let state = try #require(ledger[TrapTests.lineage])
@@ -66,7 +67,7 @@ struct FailedChargeTests {
             [issue(at, end: t1, grace: nil), canceled(at, end: grace)],
         ]
         for pair in pairs {
-            for order in StoryTests.permutations([traps.purchase] + pair) {
+            for order in permutations(of: [traps.purchase] + pair) {
                 var ledger = AccountLedger()
                 for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
                 #expect(traps.isGranted(ledger, at: grace - 1) == true)
@@ -96,7 +97,7 @@ struct FailedChargeTests {
             traps.event("INITIAL_PURCHASE", at: t0, .first, changing: web),
             traps.event(type, at: t1 + 300_000, .second, changing: failing),
         ]
-        for order in StoryTests.permutations(events) {
+        for order in permutations(of: events) {
             var ledger = AccountLedger()
             for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
             #expect(traps.isGranted(ledger, at: t1 + day, of: lineage) == true)
@@ -133,7 +134,7 @@ struct FailedChargeTests {
             let charged = event("RENEWAL", at: t1 + 5000, to: t2).priced("9.99")
             #expect(try traps.one(issue).event == .billingIssue(.init(access: .grace(until: date(end)))))
             for events in [[issue, off], [issue], [off]] {
-                for order in StoryTests.permutations([bought] + events) {
+                for order in permutations(of: [bought] + events) {
                     let ledger = try order.reduce(into: AccountLedger()) { _ = $0.apply(try traps.normalization($1)) }
                     #expect(traps.isGranted(ledger, at: t1 + day, of: lineage) == true)
                     #expect(traps.isGranted(ledger, at: end, of: lineage) == false)
@@ -142,7 +143,7 @@ struct FailedChargeTests {
             // Without grace, as if it were the first charge, it denies nothing that was charged.
             let unpaid = event("BILLING_ISSUE", at: t1 + minute, to: t2)
             for events in [[charged, issue, off], [charged, unpaid]] {
-                for order in StoryTests.permutations([bought] + events) {
+                for order in permutations(of: [bought] + events) {
                     let ledger = try order.reduce(into: AccountLedger()) { _ = $0.apply(try traps.normalization($1)) }
                     #expect(traps.isGranted(ledger, at: t2 - 1, of: lineage) == true)
                     #expect(traps.isGranted(ledger, at: t2, of: lineage) == false)
@@ -256,7 +257,7 @@ struct FailedChargeTests {
         )
         #expect(try traps.one(failed).event == .billingIssue(.init(access: .suspended)))
         #expect(try traps.one(off).event == .autoRenewDisabled(.init(reason: .billing)))
-        for order in StoryTests.permutations(hasBoth ? [bought, failed, off] : [bought, off]) {
+        for order in permutations(of: hasBoth ? [bought, failed, off] : [bought, off]) {
             var ledger = AccountLedger()
             for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
             for moment in [at + 1, t0 + day, t1 - 1] {
@@ -294,7 +295,7 @@ struct FailedChargeTests {
             ),
         ]
         let policy = CreditPolicy(["pro_m": .init(credits: 500)])
-        for order in StoryTests.permutations(events) {
+        for order in permutations(of: events) {
             var ledger = AccountLedger()
             for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
             for moment in [at + 1, at + after - 1, at + after + 1, t1 - 1] {
@@ -322,7 +323,7 @@ struct FailedChargeTests {
         )
         for end in [cut, t1] {
             let undone = traps.event("REFUND_REVERSED", at: t0 + 13 * day, Period(t0, to: end, "O1"))
-            for order in StoryTests.permutations([traps.purchase, refund, over, undone]) {
+            for order in permutations(of: [traps.purchase, refund, over, undone]) {
                 var ledger = AccountLedger()
                 for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
                 #expect(traps.isGranted(ledger, at: t1 - 1) == true)
@@ -334,7 +335,7 @@ struct FailedChargeTests {
 
 extension FailedChargeTests {
     private func check(_ events: [TrapTests.Event], _ expected: [(time: Int64, isGranted: Bool)]) throws {
-        for order in StoryTests.permutations(events) {
+        for order in permutations(of: events) {
             var ledger = AccountLedger()
             for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
             for (time, isGranted) in expected {

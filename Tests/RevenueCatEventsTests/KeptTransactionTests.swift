@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
@@ -70,7 +71,7 @@ struct KeptTransactionTests {
             ),
         ]
         let use = CreditUse(id: "a", credits: 100, at: date(t0 + 5 * day))
-        for order in StoryTests.permutations(webhooks) {
+        for order in permutations(of: webhooks) {
             let host = RefundTests.Host(try CreditTests.events(order + order), CreditTests.policy)
             #expect(host.count(.extended) == 1)
             let ends = [t0 + day, t1 + day, t1 + 8 * day, t2 + 10 * day]
@@ -205,7 +206,7 @@ struct KeptTransactionTests {
 
     @Test("on Play two refunds under the name of one order are two, in every order")
     func refundedTwiceByOrder() throws {
-        for order in StoryTests.permutations([Self.begun(0), Self.begun(1), Self.refund(0), Self.refund(1)]) {
+        for order in permutations(of: [Self.begun(0), Self.begun(1), Self.refund(0), Self.refund(1)]) {
             let events = try CreditTests.events(order)
             #expect(Set(events.map(\.id)).count == 4)
             let host = RefundTests.Host(events + events, CreditTests.policy)
@@ -263,7 +264,7 @@ struct KeptTransactionTests {
             changing: fields
         )
         .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-10.00")
-        for order in StoryTests.permutations(months + [refund]) {
+        for order in permutations(of: months + [refund]) {
             let events = try CreditTests.events(order)
             #expect(Set(events.map(\.id)).count == 4)
             let host = RefundTests.Host(events, CreditTests.policy)

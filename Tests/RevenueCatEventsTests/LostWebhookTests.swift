@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Normalizer
+import NormalizerTesting
 import NotificationSimulator
 import RevenueCatEvents
 import Testing
@@ -38,7 +39,7 @@ struct LostWebhookTests {
             changes[0] = changes[0].with(["quantity": 3])
             changes[1] = changes[1].with(["cancel_reason": "CUSTOMER_SUPPORT"])
             for isLost in [true, false] {
-                for order in StoryTests.permutations(isLost ? Array(changes.dropFirst()) : changes) {
+                for order in permutations(of: isLost ? Array(changes.dropFirst()) : changes) {
                     let ledger = try ledger(order + order)
                     let access = ledger[TrapTests.lineage]?.access(at: at)
                     #expect(access?.isGranted == unlocks)
@@ -95,7 +96,7 @@ struct LostWebhookTests {
     /// Reads what each order of some webhooks gives at some days, which must be the same.
     private func reading(_ webhooks: [[NormalizedEvent]], on days: [Int64]) throws -> Reading {
         var known: AccountLedger?
-        for order in StoryTests.permutations(webhooks) {
+        for order in permutations(of: webhooks) {
             var ledger = AccountLedger()
             for event in (order + order.reversed()).joined() { _ = ledger.apply(event) }
             if let known { try #require(ledger == known) }
@@ -190,7 +191,7 @@ struct LostWebhookTests {
                 let at = t1 + 9 * day + 5000
                 let later = try sold.event(mention.type, at: at, from: t1, to: mention.end, because: mention.reason)
                 var known: [String]?
-                for order in StoryTests.permutations([begun, later]) {
+                for order in permutations(of: [begun, later]) {
                     var ledger = AccountLedger()
                     for event in (order + order).joined() { _ = ledger.apply(event) }
                     let states = ledger.states

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
@@ -48,7 +49,7 @@ struct PurchaseEndTests {
     /// In every order the state is one; its access is asked for hours after the end of the first month.
     private func access(_ events: [Event], at hours: [Int64]) throws -> [Bool] {
         var expected: AccountLedger?
-        for order in StoryTests.permutations(events) {
+        for order in permutations(of: events) {
             var ledger = AccountLedger()
             for event in try CreditTests.events(order + order) { _ = ledger.apply(event) }
             #expect(expected ?? ledger == ledger)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
@@ -47,7 +48,7 @@ struct PurchaseRefundTests {
     /// In every order and with repetitions the state is one. It is asked a day after the purchase and a day after it was taken back.
     private static func outcome(_ events: [Event]) throws -> (access: [Bool], credits: Int64) {
         var expected: AccountLedger?
-        for order in StoryTests.permutations(events) {
+        for order in permutations(of: events) {
             let ledger = RefundTests.Host(try CreditTests.events(order + order), CreditTests.policy).ledger
             #expect(expected ?? ledger == ledger)
             expected = ledger

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -57,7 +58,7 @@ struct SeasonTests {
         ]
         let uses = [CreditUse(id: "job", credits: 300, at: date(t0 + 2 * day))]
         for (events, end) in later {
-            for order in StoryTests.permutations([season.bought] + events) {
+            for order in permutations(of: [season.bought] + events) {
                 let host = RefundTests.Host(try CreditTests.events(order + order), CreditTests.policy)
                 let state = try #require(host.ledger.states.first)
                 #expect(host.ledger.states.count == 1)

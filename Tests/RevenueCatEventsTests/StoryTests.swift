@@ -1,5 +1,6 @@
 import ConformanceVectors
 import Normalizer
+import NormalizerTesting
 import NotificationSimulator
 import RevenueCatEvents
 import Testing
@@ -60,23 +61,12 @@ struct StoryTests {
         }
     }
 
-    static func permutations<Element>(_ elements: [Element]) -> [[Element]] {
-        guard let first = elements.first else { return [[]] }
-        return permutations(Array(elements.dropFirst())).flatMap { rest in
-            (0...rest.count).map { index in
-                var permutation = rest
-                permutation.insert(first, at: index)
-                return permutation
-            }
-        }
-    }
-
     @Test("every order, with redeliveries, gives one ledger", arguments: try CommittedStory.all())
     func converges(story: CommittedStory) throws {
         let events = try Self.events(story)
         var expected = AccountLedger()
         for event in events { _ = expected.apply(event) }
-        for order in Self.permutations(events) {
+        for order in permutations(of: events) {
             var ledger = AccountLedger()
             for event in order { _ = ledger.apply(event) }
             // Everything once more, the last first.
@@ -226,7 +216,7 @@ struct StoryTests {
     @Test("a deferral whose charge fails gives no access from its end")
     func deferralFails() throws {
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.4")
-        for order in Self.permutations(try Self.events(try Self.story("S2-7c"))) {
+        for order in permutations(of: try Self.events(try Self.story("S2-7c"))) {
             var ledger = AccountLedger()
             for event in order { _ = ledger.apply(event) }
             #expect(ledger[lineage]?.access(at: date(t1 + 19 * hour)).isGranted == true)
@@ -254,7 +244,7 @@ struct StoryTests {
         ] as [(String, String, Bool, Int64)]
     )
     func customers(name: String, user: String, isGranted: Bool, time: Int64) throws {
-        for order in Self.permutations(try Self.events(try Self.story(name))) {
+        for order in permutations(of: try Self.events(try Self.story(name))) {
             var ledger = AccountLedger()
             for event in order { _ = ledger.apply(event) }
             let access = ledger.access(of: Account.Identifier(user, .appUserID), at: date(time))

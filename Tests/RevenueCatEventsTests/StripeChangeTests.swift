@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
@@ -67,7 +68,7 @@ struct StripeChangeTests {
     /// The balances a while later, of each order.
     private static func balances(_ webhooks: [Event], at time: Int64 = half + 6 * day) throws -> Set<Int64> {
         var balances: Set<Int64> = []
-        for order in StoryTests.permutations(try CreditTests.events(webhooks)) {
+        for order in permutations(of: try CreditTests.events(webhooks)) {
             let host = RefundTests.Host(order, policy)
             #expect(host.ledger.states.count == 1)
             balances.insert(CreditStatement(of: host.ledger.states, under: policy, uses: [], at: date(time)).balance)

@@ -1,3 +1,4 @@
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
@@ -62,7 +63,7 @@ struct SuccessionTests {
         let upgrade = upgrade("basic", "pro", at: t0 + 15 * day)
         for heard in [upgrade, [upgrade[0], upgrade[1]]] {
             let expected = try played([purchase] + heard)
-            for order in StoryTests.permutations([purchase] + heard) {
+            for order in permutations(of: [purchase] + heard) {
                 let ledger = try played(order + order.reversed())
                 #expect(ledger == expected)
                 #expect(AccountLedger(ledger.states, transfers: ledger.transfers) == ledger)
@@ -81,7 +82,7 @@ struct SuccessionTests {
     func credits() throws {
         let moment = t0 + (t1 - t0) / 2
         let webhooks = [purchase] + upgrade("basic", "pro", at: moment)
-        for order in StoryTests.permutations(webhooks) {
+        for order in permutations(of: webhooks) {
             #expect(try balance(order, at: moment + day) == 575)
         }
     }
@@ -140,7 +141,7 @@ struct SuccessionTests {
             return webhook("EXPIRATION", at: at + 1000, Period(t0, to: at, "GPA.1"), product: plan, changes: changes)
         }
         for end in [[], [over(moment)], [over(t1)]] {
-            for order in StoryTests.permutations([before, left, again.priced("0.00")] + end) {
+            for order in permutations(of: [before, left, again.priced("0.00")] + end) {
                 #expect(try played(order).states.map { $0.lineages.count } == [2])
                 #expect(try balance(order, at: moment + day) == 500)
             }
@@ -148,7 +149,7 @@ struct SuccessionTests {
         // Two accounts of the store may pay for one plan each, or try it.
         let others = [again.priced("20.00"), again.priced("0.00").with(["period_type": "TRIAL"])]
         for other in others where !isAnnounced {
-            for order in StoryTests.permutations([before, left, other]) {
+            for order in permutations(of: [before, left, other]) {
                 #expect(try played(order).states.count == 2)
                 #expect(try balance(order, at: moment + day) == 1000)
             }
@@ -161,7 +162,7 @@ struct SuccessionTests {
             ]
         }
         let joined = again.with(["items": [item(plan, 0), item("music", 10)]])
-        for order in StoryTests.permutations([before, left, joined, over(moment)]) where isAnnounced {
+        for order in permutations(of: [before, left, joined, over(moment)]) where isAnnounced {
             #expect(try balance(order, at: moment + day) == 550)
         }
     }
@@ -181,14 +182,14 @@ struct SuccessionTests {
         )
         var begun = webhook("RENEWAL", at: t1 + 2000, Period(t1, to: t1 + 31 * day, order), product: "pro")
         begun.members["original_transaction_id"] = "GPA.2"
-        for webhooks in StoryTests.permutations([purchase, change, begun]) {
+        for webhooks in permutations(of: [purchase, change, begun]) {
             let states = try played(webhooks).states
             #expect(states.map { $0.lineages.map(\.id) } == (isOne ? [["GPA.1", "GPA.2"]] : [["GPA.1"], ["GPA.2"]]))
             #expect(states.first?.snapshot(at: date(t1 + day)).pendingProduct == (isOne ? nil : "pro"))
         }
         // A change whose product is not named is no change to what renews at that moment.
         let unnamed = webhook("PRODUCT_CHANGE", at: t1, Period(t0, to: t1, "GPA.1"), product: "basic")
-        for webhooks in StoryTests.permutations([purchase, unnamed, begun]) where order == "GPA.2..0" {
+        for webhooks in permutations(of: [purchase, unnamed, begun]) where order == "GPA.2..0" {
             #expect(try played(webhooks).states.count == 2)
         }
     }
@@ -268,7 +269,7 @@ struct SuccessionTests {
             changes: ["cancel_reason": "CUSTOMER_SUPPORT", "price_in_purchased_currency": -10, "currency": "USD"]
         )
         let catalog = naming == .byCatalogue ? Self.catalog : nil
-        for order in StoryTests.permutations([purchase, change[0], change[1], other, refund]) {
+        for order in permutations(of: [purchase, change[0], change[1], other, refund]) {
             let ledger = try played(order + [change[2]], catalog: catalog)
             #expect(ledger.states.map { $0.lineages.map(\.id) } == [["GPA.1", "GPA.2"], ["GPA.9"]])
             let state = try #require(ledger.states.first)
@@ -297,7 +298,7 @@ struct SuccessionTests {
             guard case .granted(_, let grant) = state.access(at: date(moment)) else { return [] }
             return Set([grant.product] + (grant.otherProducts ?? []))
         }
-        for order in StoryTests.permutations([purchase, change[0], change[1], other, refund]) {
+        for order in permutations(of: [purchase, change[0], change[1], other, refund]) {
             let ledger = try played(order + [change[2]])
             let state = try #require(ledger.states.first)
             #expect(ledger.states.count == 1)
@@ -333,7 +334,7 @@ struct SuccessionTests {
         let moment = t0 + 15 * day
         let first = upgrade("basic", "pro", at: moment)
         let again = upgrade("pro", "basic", at: moment + 5 * 60_000, number: 2)
-        for order in StoryTests.permutations([purchase, first[0], first[1], again[0], again[1]]) {
+        for order in permutations(of: [purchase, first[0], first[1], again[0], again[1]]) {
             let ledger = try played(order, catalog: catalog)
             #expect(ledger.states.map { $0.lineages.map(\.id) } == [["GPA.1", "GPA.2", "GPA.3"]])
             #expect(ledger.states.first?.snapshot(at: date(moment + day)).product == "basic")

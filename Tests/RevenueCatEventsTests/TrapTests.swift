@@ -154,7 +154,7 @@ struct TrapTests {
         let over = event("EXPIRATION", at: t1 + 32_000, .first, changing: ["expiration_reason": "BILLING_ERROR"])
         let none = event("BILLING_ISSUE", at: t1 + 32_000)
         let stopped = event("CANCELLATION", at: t1 + 32_000, .first, changing: ["cancel_reason": "BILLING_ERROR"])
-        for order in StoryTests.permutations([purchase, none, stopped, over]) {
+        for order in permutations(of: [purchase, none, stopped, over]) {
             var ledger = AccountLedger()
             var issues = 0
             for event in order {
@@ -376,7 +376,7 @@ struct TrapTests {
                 Period(t0, to: t0 + day, "GPA.1"),
                 changing: ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
             )
-            for order in StoryTests.permutations([old, new, end]) {
+            for order in permutations(of: [old, new, end]) {
                 var ledger = AccountLedger()
                 for event in order { for event in try normalization(event).events { _ = ledger.apply(event) } }
                 let access = ledger.access(of: Account.Identifier("u1", .appUserID), at: date(t0 + 2 * day))
@@ -573,7 +573,7 @@ struct TrapTests {
         )
         let end = event("EXPIRATION", at: t0 + 2 * minute, Period(t0, to: t0 + 2 * minute, "GPA.7"), changing: order)
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.7")
-        for order in StoryTests.permutations([first, second, end]) {
+        for order in permutations(of: [first, second, end]) {
             var ledger = AccountLedger()
             for event in order { for event in try normalization(event).events { _ = ledger.apply(event) } }
             #expect(isGranted(ledger, at: t0 + 20 * minute, of: lineage) == true)

@@ -55,19 +55,12 @@ struct RelayedStoresTests {
 
     /// All orders of few, and some of many, with repetitions.
     private static func orders(of count: Int) -> [[Int]] {
-        guard count > 4 else { return permutations(Array(0..<count)) }
+        guard count > 4 else { return permutations(of: Array(0..<count)) }
         var random = SeededGenerator(seed: UInt64(count))
         return [Array(0..<count), Array((0..<count).reversed())]
             + (0..<orders).map { _ in
                 (Array(0..<count) + [Int.random(in: 0..<count, using: &random)]).shuffled(using: &random)
             }
-    }
-
-    private static func permutations(_ elements: [Int]) -> [[Int]] {
-        guard let first = elements.first else { return [[]] }
-        return permutations(Array(elements.dropFirst())).flatMap { rest in
-            (0...rest.count).map { Array(rest.prefix($0)) + [first] + rest.suffix(rest.count - $0) }
-        }
     }
 }
 

@@ -406,13 +406,7 @@ struct WalkedHost {
                 provider: .revenuecat,
                 assertedAt: transferredAt.addingTimeInterval(0.001),
                 facts: [.owner(Account(account.id, account.source))],
-                origin: Origin(
-                    type: "subscription",
-                    channel: .refetch,
-                    evidence: .init(.tls),
-                    digest: "\(state.subscription)",
-                    mapper: "walk/1"
-                )
+                origin: .madeUp(channel: .refetch, digest: "\(state.subscription)")
             )
             ledger.apply(answer)
         }

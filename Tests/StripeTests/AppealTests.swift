@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -41,7 +42,7 @@ struct AppealTests {
         let lost = Self.decided("lost", "closed", of: payment, on: 5, version: version)
         let won = Self.decided("won", word.type, previous: word.previous, of: payment, on: 8, version: version)
         let policy = CreditPolicy(["prod_basic": .init(credits: 500)])
-        for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + [lost, won]) {
+        for order in permutations(of: try PaymentJoinTests.purchase(version) + [lost, won]) {
             let state = try RareFlowTests.Host(adapter(), order).state
             #expect([4, 9].map { state.access(at: date(created + $0 * day)).isGranted } == [true, true])
             let credits = CreditStatement(of: state, under: policy, uses: [], at: date(created + 9 * day)).balance
@@ -60,7 +61,7 @@ struct AppealTests {
         let payment = try PaymentJoinTests.payment(version)
         let refunded = PaymentJoinTests.charge(400, of: payment, at: created + 5 * day, version)
         let won = Self.decided("won", "closed", of: payment, on: 8, version: version)
-        for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + [refunded, won]) {
+        for order in permutations(of: try PaymentJoinTests.purchase(version) + [refunded, won]) {
             let state = try RareFlowTests.Host(adapter(), order).state
             #expect(state.refund(of: "in_1")?.value.scope == .amount(Money(ExactDecimal(4), "USD")))
         }
@@ -74,7 +75,7 @@ struct AppealTests {
         let payment = try PaymentJoinTests.payment(version)
         let decisions = [("closed", 5), ("updated", 7), ("funds_withdrawn", 9)] as [(String, Int64)]
         let lost = decisions.map { Self.decided("lost", $0, of: payment, on: $1, version: version) }
-        for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + lost) {
+        for order in permutations(of: try PaymentJoinTests.purchase(version) + lost) {
             let state = try RareFlowTests.Host(adapter(), order).state
             let since = ([6, 8, 10, 40] as [Int64]).map { days -> Date? in
                 guard case .denied(let since, _) = state.access(at: date(created + days * day)) else { return nil }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -70,7 +71,7 @@ struct ArrangedEndTests {
     )
     func lostRenewal(arrangement: Arrangement) throws {
         let deliveries = [RareFlowTests.began(Self.free, Self.version), Self.paid, Self.arranged(arrangement)]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try RareFlowTests.Host(adapter(), order).state
             let snapshot = state.snapshot(at: date(created + 2 * day))
             #expect(snapshot.willRenew == true && snapshot.willNotRenewBecause == nil)
@@ -130,7 +131,7 @@ struct ArrangedEndTests {
                 ]
         )
         var states: Set<SubscriptionState> = []
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try Self.host(order).state
             let snapshot = state.snapshot(at: date(created + 5 * day))
             #expect(snapshot.willRenew == false && snapshot.willNotRenewBecause == .customer)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -79,7 +80,7 @@ struct EventsAloneTests {
         let adapter = try policed { $0.pastDue = policy }
         for status in ["past_due", "unpaid"] {
             let (unpaid, rescue, end) = rescued(from: status, version)
-            for order in RareFlowTests.permutations(unpaid + rescue) {
+            for order in permutations(of: unpaid + rescue) {
                 let state = try #require(try ledger(order, adapter)[PitfallTests.lineage])
                 for time in [end - 24 * day, end - 1] { #expect(state.access(at: date(time)).isGranted) }
                 #expect(!state.access(at: date(end)).isGranted)
@@ -94,7 +95,7 @@ struct EventsAloneTests {
     func rescueUnnamed(version: StripeSimulator.Version) throws {
         let (unpaid, rescue, end) = rescued(from: "unpaid", version)
         let adapter = try adapter()
-        for order in RareFlowTests.permutations(unpaid + [rescue[1]]) {
+        for order in permutations(of: unpaid + [rescue[1]]) {
             let state = try #require(try ledger(order, adapter, as: withoutNames)[PitfallTests.lineage])
             for time in [end - 24 * day, end - 1] { #expect(state.access(at: date(time)).isGranted) }
             #expect(!state.access(at: date(end)).isGranted)
@@ -121,7 +122,7 @@ struct EventsAloneTests {
         let attempt = ["payment_failed", "payment_action_required"].map {
             RareFlowTests.invoice("in_2", $0, lines: [line], at: start + 3600, in: version)
         }
-        for order in RareFlowTests.permutations([unpaid[0]] + attempt) {
+        for order in permutations(of: [unpaid[0]] + attempt) {
             var host = try RareFlowTests.Host(adapter(), order)
             let isToConfirm = host.acts.compactMap { act -> Bool? in
                 guard case .billingIssue(let issue) = act.event else { return nil }
@@ -138,7 +139,7 @@ struct EventsAloneTests {
     @Test("a customer who does not pay is locked out, as Stripe says")
     func unpaid() throws {
         let (unpaid, _, end) = rescued(from: "unpaid", .endive)
-        for order in RareFlowTests.permutations(unpaid) {
+        for order in permutations(of: unpaid) {
             let state = try #require(try ledger(order, adapter())[PitfallTests.lineage])
             #expect(!state.access(at: date(end - 24 * day)).isGranted)
         }
@@ -153,7 +154,7 @@ struct EventsAloneTests {
         let deleted: RareFlowTests.Taken = (
             PitfallTests.body("deleted", ended, at: time, id: "evt_deleted", in: version), time
         )
-        for order in RareFlowTests.permutations(unpaid + [deleted, rescue[1]]) {
+        for order in permutations(of: unpaid + [deleted, rescue[1]]) {
             for stored in [{ $0 }, withoutNames] {
                 let state = try #require(try ledger(order, adapter(), as: stored)[PitfallTests.lineage])
                 #expect(!state.access(at: date(end - 24 * day)).isGranted)
@@ -171,7 +172,7 @@ struct EventsAloneTests {
             in: version
         )
         let adapter = try policed { $0.refundSource = .refunds }
-        for order in RareFlowTests.permutations(try PaymentJoinTests.purchase(version) + [refund]) {
+        for order in permutations(of: try PaymentJoinTests.purchase(version) + [refund]) {
             let ledger = try ledger(order, adapter)
             #expect(ledger.states.map(\.subscription) == [PitfallTests.lineage])
             let state = try #require(ledger[PitfallTests.lineage])

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -54,7 +55,7 @@ struct GivenTimeTests {
         }
         for invoice in [[]] + invoices {
             let deliveries = Self.bought(version) + [RareFlowTests.updated(given, from: before, at: time, version)]
-            for order in RareFlowTests.permutations(deliveries + invoice) {
+            for order in permutations(of: deliveries + invoice) {
                 let state = try RareFlowTests.Host(adapter(), order).state
                 #expect([5, 11, 39].map { Self.credits(state, on: $0) } == [500, 500, 500])
                 #expect(state.access(at: date(given.end - 1)).isGranted)
@@ -87,7 +88,7 @@ struct GivenTimeTests {
                 RareFlowTests.updated(second, from: first, at: second.start, version),
                 Self.paid("in_3", reason: "subscription_update", [part], at: time, version: version),
             ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try RareFlowTests.Host(adapter(), order).state
             let grants = CreditStatement(of: state, under: Self.policy, uses: [], at: date(time + day)).grants
             #expect(grants.count == 1 && grants.allSatisfy { $0.credits == 500 })
@@ -107,7 +108,7 @@ struct GivenTimeTests {
             Self.paid("in_1", reason: "subscription_create", [free], at: created, version: version),
             RareFlowTests.updated(unpaid, from: trial, at: trial.end + 3600, version),
         ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try RareFlowTests.Host(adapter(), order).state
             #expect(Self.credits(state, on: 5) == 50)
             #expect(state.snapshot(at: date(created + 5 * day)).phase == .trial)
@@ -144,7 +145,7 @@ struct GivenTimeTests {
         ]
         let twins = [twin("paused", paused, at: trial.end), twin("resumed", resumed, at: time)]
         for isReported in pausedUntil == 0 ? [false] : [true, false] {
-            for order in RareFlowTests.permutations(deliveries) {
+            for order in permutations(of: deliveries) {
                 let state = try RareFlowTests.Host(adapter(), order + (isReported ? twins : [])).state
                 #expect([5, 16, 19].map { Self.credits(state, on: $0) } == [50, 0, 500])
                 let granted = [5, 16, 19].map { state.access(at: date(created + $0 * day)).isGranted }
@@ -197,7 +198,7 @@ struct GivenTimeTests {
                 version: version
             ), RareFlowTests.updated(month, from: trial, at: month.start, version), free,
         ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try RareFlowTests.Host(adapter(), order).state
             #expect([5, 15].map { Self.credits(state, on: $0) } == [50, 500])
             #expect([5, 15].map { state.snapshot(at: date(created + $0 * day)).phase } == [.trial, .promotional])

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -86,7 +87,7 @@ struct HindsightTests {
             update(&subscription, at: 360, version: version) { $0.items.removeLast() },
             update(&subscription, at: 480, version: version) { $0.metadata = ["a": "b"] },
         ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try RareFlowTests.Host(adapter(), order).state
             let others = [Int64(100), 300, 400, 500].map { hours -> [ProductID]? in
                 guard case .granted(_, let grant) = state.access(at: date(created + hours * 3600)) else { return nil }
@@ -290,7 +291,7 @@ struct HindsightTests {
             last = (PitfallTests.body("deleted", subscription, at: time, id: "evt_end", in: version), time)
         }
         let policy = CreditPolicy(["prod_basic": .init(credits: 500)])
-        for order in RareFlowTests.permutations([began, failed, last]) {
+        for order in permutations(of: [began, failed, last]) {
             let state = try RareFlowTests.Host(adapter(), order).state
             for hours: Int64 in [0, 1, 19, 21, 100, 1000] {
                 let moment = date(created + hours * 3600)
@@ -311,7 +312,7 @@ struct HindsightTests {
         let began = RareFlowTests.began(subscription, version)
         let paid = update(&subscription, at: 20, version: version) { $0.status = "active" }
         let later = update(&subscription, at: 200, version: version) { $0.metadata = ["a": "b"] }
-        for order in RareFlowTests.permutations([began, paid, later]) {
+        for order in permutations(of: [began, paid, later]) {
             let state = try RareFlowTests.Host(adapter(), order).state
             let granted = [1, 19, 21, 300].map { state.access(at: date(created + $0 * 3600)).isGranted }
             #expect(granted == [false, false, true, true])

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -67,7 +68,7 @@ struct ItemCreditTests {
         after: [ProductID: Int64],
         at location: SourceLocation = #_sourceLocation
     ) throws {
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try ItemTests.state(order, adapter())
             #expect(credits(state, at: middle - day) == before, sourceLocation: location)
             #expect(credits(state, at: middle + day) == after, sourceLocation: location)
@@ -112,7 +113,7 @@ struct ItemCreditTests {
                 RareFlowTests.updated(again, from: both, at: Self.next, .endive),
                 ItemTests.paid(items, reason: "subscription_cycle", from: Self.next, .endive),
             ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try ItemTests.state(order, adapter())
             #expect(Self.credits(state, at: Self.middle + day) == ["basic": 200, "pro": 250])
             #expect(Self.credits(state, at: Self.next + day) == ["basic": 200, "pro": 500])
@@ -126,7 +127,7 @@ struct ItemCreditTests {
         for others in [[], [Self.boost]] {
             let rest: [ProductID: Int64] = others.isEmpty ? [:] : ["boost": 100]
             let deliveries = Self.life([Self.basic] + others, then: [Self.pro] + others)
-            for order in RareFlowTests.permutations(deliveries) {
+            for order in permutations(of: deliveries) {
                 let state = try ItemTests.state(order, adapter())
                 let before = ["basic": 200].merging(rest) { first, _ in first }
                 let after = ["basic": 200, "pro": 125].merging(rest) { first, _ in first }
@@ -143,7 +144,7 @@ struct ItemCreditTests {
         policy.allowances["basic"] = .init(credits: 200, price: Money(ExactDecimal(5), "USD"))
         for others in [[], [Self.boost]] {
             let deliveries = Self.life([Self.basic] + others, then: [Self.pro] + others)
-            for order in RareFlowTests.permutations(deliveries) {
+            for order in permutations(of: deliveries) {
                 let state = try ItemTests.state(order, adapter())
                 #expect(Self.credits(state, policy, at: Self.middle + day)["pro"] == 125)
             }
@@ -172,7 +173,7 @@ struct ItemCreditTests {
         func credits(_ first: StripePrice, _ changes: [Taken]) throws -> Set<[ProductID: Int64]> {
             let life = Self.life([first], then: [first], charges: [first.product: 0]).prefix(2)
             return Set(
-                try RareFlowTests.permutations(life + changes).map { order in
+                try permutations(of: life + changes).map { order in
                     Self.credits(try ItemTests.state(order, adapter()), at: Self.next - day)
                 }
             )
@@ -216,13 +217,12 @@ struct ItemCreditTests {
         }
         // 15.00 of 20.00 are paid for pro, 7.50 of 15.00 for boost; the rest of what was had is carried over.
         let later = Self.middle + day
-        for order in RareFlowTests.permutations(Self.life(items, then: items).prefix(2) + restarted(swapped)) {
+        for order in permutations(of: Self.life(items, then: items).prefix(2) + restarted(swapped)) {
             let state = try ItemTests.state(order, adapter())
             #expect(Self.credits(state, at: later) == ["basic": 200, "boost": 150, "pro": 375])
         }
         // Pro joins, and replaces nothing.
-        for order in RareFlowTests.permutations(Self.life(items, then: items).prefix(2) + restarted(items + [Self.pro]))
-        {
+        for order in permutations(of: Self.life(items, then: items).prefix(2) + restarted(items + [Self.pro])) {
             let state = try ItemTests.state(order, adapter())
             #expect(Self.credits(state, at: later) == ["basic": 300, "boost": 150, "pro": 500])
         }

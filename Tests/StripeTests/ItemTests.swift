@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -56,7 +57,7 @@ struct ItemTests {
         #expect(events[2].product?.addOns?.map(\.id) == ["prod_addon"])
         guard case .productChanged(let change) = events[2].event else { return }
         #expect(change.direction == .addOns && change.from == nil && change.to == "prod_addon")
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try Self.state(order, adapter())
             #expect(products(state, at: created + 6 * day) == ["prod_pro", "prod_addon"])
             #expect(state.contradictions.isEmpty)
@@ -89,7 +90,7 @@ struct ItemTests {
             Self.paid([.pro, Self.addOn], reason: "subscription_create", version),
             RareFlowTests.updated(plan, from: both, at: created + 5 * day, version),
         ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try Self.state(order, adapter())
             #expect(products(state, at: created + 4 * day) == ["prod_pro", "prod_addon"])
             #expect(products(state, at: created + 6 * day) == ["prod_pro"])
@@ -104,7 +105,7 @@ struct ItemTests {
             RareFlowTests.began(plan, version), RareFlowTests.updated(both, from: plan, at: joins, version),
             RareFlowTests.updated(plan, from: both, at: leaves, version),
         ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let times = order.map(\.time)
             let hasLeft = (times.firstIndex(of: leaves) ?? 0) < (times.firstIndex(of: joins) ?? 0)
             var ledger = AccountLedger()
@@ -125,7 +126,7 @@ struct ItemTests {
         )
         let deleted = PitfallTests.body("deleted", ended, at: created + 5 * day, id: "evt_end", in: version)
         let deliveries = [RareFlowTests.began(both, version), (deleted, created + 5 * day)]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try Self.state(order, adapter())
             #expect(products(state, at: created + 4 * day) == ["prod_pro", "prod_addon"])
             #expect(products(state, at: created + 6 * day).isEmpty)

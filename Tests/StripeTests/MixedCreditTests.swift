@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -333,7 +334,7 @@ struct MixedCreditTests {
             Self.reported("active", seats, invoice: 2, from: Self.before(first, invoice: 1), at: 30),
             Self.reported("active", both, invoice: 2, from: Self.before(seats, invoice: 2), at: 30.1),
         ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             var host = try Host(CreditPolicy([:]), addOns: ["seats", "desks"])
             for taken in order { try host.take(taken) }
             let products = [29 * day, 30 * day + 3600, 31 * day].map { time -> [ProductID] in

@@ -42,7 +42,7 @@ struct PayerTests {
 
     /// All orders of a few, and some of many.
     private static func orders(_ deliveries: [Taken]) -> [[Taken]] {
-        guard deliveries.count > 5 else { return RareFlowTests.permutations(deliveries) }
+        guard deliveries.count > 5 else { return permutations(of: deliveries) }
         var random = SeededGenerator(seed: 7)
         return [deliveries, deliveries.reversed()] + (0..<100).map { _ in deliveries.shuffled(using: &random) }
     }
@@ -188,7 +188,7 @@ struct PayerTests {
             in: version
         )
         let adapter = try adapter()
-        for order in RareFlowTests.permutations([began, updated, paid]) {
+        for order in permutations(of: [began, updated, paid]) {
             let host = try RareFlowTests.Host(adapter, order)
             #expect(host.state.access(at: date(created + 36 * day)).isGranted)
             // An immediate change carries over what is left, here of the trial: 200 and 500.

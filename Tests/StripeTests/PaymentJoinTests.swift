@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -124,7 +125,7 @@ struct PaymentJoinTests {
         let payment = try Self.payment(version)
         let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, in: version)
         let adapter = try adapter(version)
-        for order in RareFlowTests.permutations(try Self.purchase(version) + [refund]) {
+        for order in permutations(of: try Self.purchase(version) + [refund]) {
             let (ledger, _) = try played(order, adapter)
             let state = try #require(ledger[PitfallTests.lineage])
             #expect(ledger.states.count == 1)
@@ -181,7 +182,7 @@ struct PaymentJoinTests {
             [try lost(400, version), try lost(599, version)],
         ]
         for disputes in whole {
-            for order in RareFlowTests.permutations(try Self.purchase(version) + disputes) {
+            for order in permutations(of: try Self.purchase(version) + disputes) {
                 let state = try #require(try played(order, adapter).ledger[PitfallTests.lineage])
                 #expect(state.access(at: date(created + 4 * day)).isGranted)
                 #expect(!state.access(at: date(created + 6 * day)).isGranted)
@@ -219,7 +220,7 @@ struct PaymentJoinTests {
         var purchases = [try Self.purchase(version) + [try succeeded(version)]]
         if version != .endive { purchases.append(Array(try Self.purchase(version).dropLast())) }
         for purchase in purchases {
-            for order in RareFlowTests.permutations(purchase + [lost]) {
+            for order in permutations(of: purchase + [lost]) {
                 let state = try #require(try played(order, adapter).ledger[PitfallTests.lineage])
                 #expect(!state.access(at: date(created + 6 * day)).isGranted)
                 #expect(state.snapshot(at: date(created + 6 * day)).status == .refunded)
@@ -246,7 +247,7 @@ struct PaymentJoinTests {
         let names: [JSONText] = [nil, .string(payment)]
         for (lost, won) in [(names[0], names[1]), (names[1], names[0])] {
             let events = [decided("lost", on: 5, by: lost), decided("won", on: 8, by: won)]
-            for order in RareFlowTests.permutations(try Self.purchase(version) + events) {
+            for order in permutations(of: try Self.purchase(version) + events) {
                 let state = try #require(try played(order, adapter(version)).ledger[PitfallTests.lineage])
                 #expect(state.access(at: date(created + 9 * day)).isGranted)
                 #expect(state.contradictions.isEmpty)
@@ -290,7 +291,7 @@ struct PaymentJoinTests {
     func partialDispute(version: StripeSimulator.Version) throws {
         let adapter = try adapter(version)
         let disputed = try lost(400, version)
-        for order in RareFlowTests.permutations(try Self.purchase(version) + [disputed]) {
+        for order in permutations(of: try Self.purchase(version) + [disputed]) {
             let (ledger, news) = try played(order, adapter)
             let state = try #require(ledger[PitfallTests.lineage])
             #expect(state.access(at: date(created + 6 * day)).isGranted)
@@ -327,7 +328,7 @@ struct PaymentJoinTests {
             Self.charge(500, of: payment, at: created + 5 * day, version),
             Self.charge(999, before: 500, of: payment, at: created + 6 * day, version),
         ]
-        for order in RareFlowTests.permutations(Array(reports[..<2])) + RareFlowTests.permutations(reports) {
+        for order in permutations(of: Array(reports[..<2])) + permutations(of: reports) {
             let (ledger, news) = try played(try Self.purchase(version) + order, adapter)
             let state = try #require(ledger[PitfallTests.lineage])
             #expect(state.refund(of: "in_1")?.value.scope == .full)
@@ -350,7 +351,7 @@ struct PaymentJoinTests {
             Self.refund("re_2", 499, of: "pi_1", at: created + 6 * day, in: .endive),
         ]
         let lineage = SubscriptionID(store: .stripe, environment: .production, id: "pi_1")
-        for order in RareFlowTests.permutations([sold] + parts) {
+        for order in permutations(of: [sold] + parts) {
             let state = try #require(try played(order, adapter).ledger[lineage])
             #expect(state.access(at: date(created + 5 * day + 60)).isGranted)
             #expect(!state.access(at: date(created + 6 * day + 60)).isGranted)

@@ -116,15 +116,6 @@ struct RareFlowTests {
         return (body, time)
     }
 
-    static func permutations<Element>(_ elements: [Element]) -> [[Element]] {
-        guard elements.count > 1 else { return [elements] }
-        return elements.indices.flatMap { index in
-            var rest = elements
-            let element = rest.remove(at: index)
-            return permutations(rest).map { [element] + $0 }
-        }
-    }
-
     static let start = created
     static func active(_ price: StripePrice) -> StripeSubscription {
         StripeSubscription(

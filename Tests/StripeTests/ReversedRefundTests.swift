@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -85,7 +86,7 @@ struct ReversedRefundTests {
 
     /// The state after these deliveries, which is the same in each order and can be stored.
     private static func each(_ deliveries: [Taken], _ check: (SubscriptionState) throws -> Void) throws {
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let state = try state(order)
             let stored = try CanonicalJSON.value(SubscriptionState.self, from: CanonicalJSON.bytes(state))
             #expect(stored == state && state.contradictions.isEmpty)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -62,7 +63,7 @@ struct SaleRefundTests {
             try OneFactTests.events(type, refund, at: created + Int64(number + 1) * day, by: adapter)
         }
         var found: Set<[String]> = []
-        for order in RareFlowTests.permutations(sold + returned) {
+        for order in permutations(of: sold + returned) {
             var state = SubscriptionState(SubscriptionID(store: .stripe, environment: .production, id: "pi_1"))
             for event in order { _ = state.apply(event) }
             let time = date(created + 9 * day)
@@ -107,7 +108,7 @@ struct SaleRefundTests {
             at: created + day,
             by: adapter
         )
-        for order in RareFlowTests.permutations(sold) {
+        for order in permutations(of: sold) {
             var state = SubscriptionState(SubscriptionID(store: .stripe, environment: .production, id: "pi_1"))
             let applied = (order + order + refund + refund).map { state.apply($0) }
             #expect(applied.map(\.disposition) == [.applied, .applied, .duplicate, .duplicate, .applied, .duplicate])

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -129,7 +130,7 @@ struct SameSecondTests {
         let expected = try state(apart.earlier + apart.act)
         let (earlier, steps) = Self.deliveries(act, version, apart: 0)
         var states: Set<SubscriptionState> = []
-        for order in RareFlowTests.permutations(steps) {
+        for order in permutations(of: steps) {
             for reported in [earlier + order, order + earlier, order + earlier + order.reversed()] {
                 let state = try state(reported)
                 states.insert(state)
@@ -151,7 +152,7 @@ struct SameSecondTests {
     func lastApplied(version: StripeSimulator.Version) throws {
         let act = try #require(Self.acts.first { $0.name == "canceled and not" })
         let (earlier, steps) = Self.deliveries(act, version, apart: 0)
-        for order in RareFlowTests.permutations(earlier + steps) {
+        for order in permutations(of: earlier + steps) {
             let host = try RareFlowTests.Host(adapter(), order)
             let changes = host.acts.filter { $0.kind == .autoRenewDisabled || $0.kind == .autoRenewEnabled }
             #expect(changes.last?.kind == .autoRenewEnabled)
@@ -173,7 +174,7 @@ struct SameSecondTests {
                 PitfallTests.body("updated", after, previous: previous, at: Self.act, id: "evt_\(number)"), Self.act
             )
         }
-        let states = try RareFlowTests.permutations([RareFlowTests.began(first, .endive)] + steps)
+        let states = try permutations(of: [RareFlowTests.began(first, .endive)] + steps)
             .map { try ItemTests.state($0, adapter()) }
         #expect(Set(states).count == 1)
         #expect(states.first?.contradictions.map(\.kind).contains(.simultaneousStatements) == true)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -93,7 +94,7 @@ struct SnapshotTests {
         // The event in between is lost.
         let edited = RareFlowTests.updated(later, from: without, at: created + 4 * day, version)
         let plain = try ItemTests.state([began], adapter)
-        for order in RareFlowTests.permutations([began, set, edited]) {
+        for order in permutations(of: [began, set, edited]) {
             let state = try ItemTests.state(order, adapter)
             for time in [created + 5 * day, created + 29 * day, created + 31 * day] {
                 let (one, other) = (state.snapshot(at: date(time)), plain.snapshot(at: date(time)))

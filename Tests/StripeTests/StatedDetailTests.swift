@@ -112,7 +112,7 @@ struct StatedDetailTests {
             accessUntil: date(active.end),
             feedback: "too_expensive"
         )
-        for order in RareFlowTests.permutations([began, survey, end]) {
+        for order in permutations(of: [began, survey, end]) {
             let host = try RareFlowTests.Host(adapter(), order)
             #expect(host.acts.filter { $0.kind != .started }.map(\.event) == [.autoRenewDisabled(off)])
             #expect(host.state.snapshot(at: date(created + 6 * day)).willRenew == false)
@@ -151,7 +151,7 @@ struct StatedDetailTests {
             RareFlowTests.updated(second, from: first, at: second.start + 2, version),
             (PitfallTests.body("deleted", ended, at: time, id: "evt_deleted", in: version), time),
         ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let host = try RareFlowTests.Host(adapter(), order)
             #expect(host.kinds.filter { $0 == "expired" }.count == 1, "\(host.kinds)")
             #expect(!host.state.access(at: date(time + 60)).isGranted)
@@ -254,7 +254,7 @@ struct StatedDetailTests {
         ]
         let stopped = try ItemTests.state(Array(deliveries[..<2]), adapter).snapshot(at: date(created + 4 * day))
         #expect(stopped.status == .paused)
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let snapshot = try ItemTests.state(order, adapter).snapshot(at: date(created + 4 * day))
             #expect(snapshot.status == .active)
             #expect(snapshot.access.isGranted)

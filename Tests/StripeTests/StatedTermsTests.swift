@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Stripe
@@ -78,7 +79,7 @@ struct StatedTermsTests {
                 #expect(phases.map(\.0) == [.introductory, .regular])
                 #expect(phases.last?.1 == .introductoryConversion)
                 var states: Set<SubscriptionState> = []
-                for order in RareFlowTests.permutations(deliveries.suffix(5)) {
+                for order in permutations(of: deliveries.suffix(5)) {
                     let state = try RareFlowTests.Host(adapter(), order).state
                     let seen = [10, 40].map { state.snapshot(at: date(created + $0 * day)).phase }
                     #expect(seen == [.introductory, .regular])
@@ -205,7 +206,7 @@ struct StatedTermsTests {
             RareFlowTests.updated(released, from: arranged, at: created + 5 * day, .endive),
             schedule("released", "released", at: created + 5 * day + 1),
         ]
-        for order in RareFlowTests.permutations(deliveries) {
+        for order in permutations(of: deliveries) {
             let snapshot = try RareFlowTests.Host(adapter(), order).state.snapshot(at: date(created + 6 * day))
             #expect(snapshot.willRenew == !isKept && (snapshot.willNotRenewBecause != nil) == isKept)
         }
