@@ -23,7 +23,7 @@ struct BilledAheadTests {
         var invoice = StripeInvoice(id, reason: reason, lines: lines, created: time, lookBackFrom: lookBackFrom)
         invoice.paidAt = time
         let object = JSONText.raw(change(JSONText.object(invoice.object(version)).text))
-        return (simulator(version).event("invoice.paid", id: "evt_\(id)", created: time, object: object).bytes, time)
+        return PaymentJoinTests.event("invoice.paid", object, at: time, id: "evt_\(id)", in: version)
     }
 
     private static func line(_ number: Int64, of months: Int64 = 1) -> StripeInvoice.Line {
@@ -77,24 +77,23 @@ struct BilledAheadTests {
         let time = Self.month.end - 7 * day
         var invoice = StripeInvoice("in_2", reason: "subscription_update", lines: [Self.line(1)], created: time)
         invoice.status = "open"
-        let failed = simulator().event(
-            "invoice.payment_failed",
-            id: "evt_f",
-            created: time,
-            object: .object(invoice.object(.endive))
-        ).bytes
         let host = try Flow.Host(
             policed { $0.pastDue = .grace(.seconds(3 * day)) },
-            [Flow.began(Self.month, .endive), (failed, time)]
+            [Flow.began(Self.month, .endive), invoice.reported("payment_failed", at: time)]
         )
         #expect(host.kinds == ["started", "billing_issue"])
         #expect(host.state.access(at: date(Self.month.end - day)).isGranted)
     }
 
-    /// Says until when a subscription is billed ahead.
-    private static func billed(until time: Int64, _ reported: Flow.Taken) -> Flow.Taken {
+    /// Says until when a subscription is billed ahead, for a price or for all.
+    private static func billed(
+        _ reported: Flow.Taken,
+        until time: Int64,
+        for price: StripePrice? = .basic
+    ) -> Flow.Taken {
+        let prices = price.map { #"[{"price":"\#($0.id)","type":"price"}]"# } ?? "null"
         let schedules = """
-            "billing_schedules":[{"applies_to":[{"price":"price_basic_month","type":"price"}],\
+            "billing_schedules":[{"applies_to":\(prices),\
             "bill_until":{"computed_timestamp":\(time),"type":"timestamp"},"key":"ahead"}],
             """
         let body = String(decoding: reported.body, as: UTF8.self)
@@ -111,8 +110,8 @@ struct BilledAheadTests {
         before.items.append(.init("si_2", .usage))
         let after = Flow.next(before, invoice: "in_2")
         let rolled = Self.billed(
-            until: isRest ? after.start + 15 * day : after.end,
-            Flow.updated(after, from: before, at: after.start + 5, .endive)
+            Flow.updated(after, from: before, at: after.start + 5, .endive),
+            until: isRest ? after.start + 15 * day : after.end
         )
         let line =
             isRest
@@ -158,43 +157,20 @@ struct BilledAheadTests {
 
     @Test("metered use beside a year that is billed ahead begins no period of its own")
     func usageBesideYear() throws {
-        func item(_ id: String, _ product: String, usage: String, from: Int64, days: Int64) -> JSONText {
-            [
-                "id": .string(id), "object": "subscription_item", "current_period_start": .integer(from),
-                "current_period_end": .integer(from + days * day), "quantity": usage == "metered" ? nil : 1,
-                "price": [
-                    "id": .string("price_" + product), "object": "price", "product": .string(product),
-                    "currency": "usd", "unit_amount": 1000,
-                    "recurring": [
-                        "interval": .string(days == 365 ? "year" : "month"), "interval_count": 1,
-                        "usage_type": .string(usage),
-                    ],
-                ],
-            ]
-        }
         let start = Self.month.start
-        let year = item("si_y", "year", usage: "licensed", from: start, days: 365)
-        let months = [0, 1].map { item("si_m", "calls", usage: "metered", from: start + $0 * 30 * day, days: 30) }
-        let object: JSONText = [
-            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": "active",
-            "start_date": .integer(start), "cancel_at_period_end": false, "cancel_at": nil, "latest_invoice": "in_2",
-            "billing_schedules": [
-                [
-                    "applies_to": nil, "key": "ahead",
-                    "bill_until": ["computed_timestamp": .integer(start + 730 * day), "type": "timestamp"],
-                ]
-            ],
-            "items": ["object": "list", "data": .array([year, months[1]]), "has_more": false],
-        ]
-        let time = start + 30 * day + 5
-        let event = simulator().event(
-            "customer.subscription.updated",
-            id: "evt_m",
-            created: time,
-            object: object,
-            previous: ["items": ["data": .array([year, months[0]])], "latest_invoice": "in_1"]
-        )
-        #expect(try adapter().take(event.bytes, at: time).kinds == [])
+        func standing(_ month: Int64) -> StripeSubscription {
+            var subscription = Self.month
+            let begin = start + month * 30 * day
+            subscription.items = [
+                .init("si_y", .basicYear, period: start..<start + 365 * day),
+                .init("si_m", .calls, period: begin..<begin + 30 * day),
+            ]
+            subscription.latestInvoice = "in_\(month + 1)"
+            return subscription
+        }
+        let updated = Flow.updated(standing(1), from: standing(0), at: start + 30 * day + 5, .endive)
+        let billed = Self.billed(updated, until: start + 730 * day, for: nil)
+        #expect(try adapter().take(billed.body, at: billed.time).kinds == [])
     }
 
     @Test("a part of a period between a trial and the anchor of billing is paid for", arguments: PitfallTests.versions)

@@ -27,8 +27,7 @@ struct GivenTimeTests {
     ) -> Taken {
         var invoice = StripeInvoice(id, reason: reason, lines: lines, created: time, lookBackFrom: time - day)
         (invoice.paidAt, invoice.discount) = (time, discount)
-        let object = JSONText.object(invoice.object(version))
-        return (simulator(version).event("invoice.paid", id: "evt_\(id)", created: time, object: object).bytes, time)
+        return invoice.reported(at: time, in: version)
     }
 
     private static func bought(_ version: StripeSimulator.Version) -> [Taken] {

@@ -25,12 +25,7 @@ struct LookupTests {
         url: String = "/v1/subscriptions/sub_1",
         account: String? = nil
     ) -> [UInt8] {
-        simulator(account: account).thinEvent(
-            type,
-            id: "evt_thin",
-            created: "2026-03-01T12:00:00Z",
-            related: ("subscription", "sub_1", url)
-        ).bytes
+        simulator(account: account).thin(type, of: ("subscription", "sub_1", url))
     }
 
     static func subscription(_ change: (inout StripeSubscription) -> Void = { _ in }) -> HTTPTransportResponse {
@@ -194,12 +189,8 @@ struct LookupTests {
     @Test("an id that is no plain name is refused")
     func hostileIDs() async throws {
         for id in ["..", "sub_1/../x", "sub 1", "", "."] {
-            let body = simulator().thinEvent(
-                "v1.customer.subscription.deleted",
-                id: "evt_thin",
-                created: "2026-03-01T12:00:00Z",
-                related: ("subscription", id, "/v1/subscriptions/\(id)")
-            ).bytes
+            let related = ("subscription", id, "/v1/subscriptions/\(id)")
+            let body = simulator().thin("v1.customer.subscription.deleted", of: related)
             let adapter = try adapter()
             await #expect(throws: DeliveryError.self, "\(id)") { try await receive(adapter, body) }
         }
@@ -208,12 +199,7 @@ struct LookupTests {
 
     @Test("a header that a body could break out of is refused")
     func hostileContext() async throws {
-        let body = simulator(account: "acct_1\r\nAuthorization: x").thinEvent(
-            "v1.customer.subscription.deleted",
-            id: "evt_thin",
-            created: "2026-03-01T12:00:00Z",
-            related: ("subscription", "sub_1", "/v1/subscriptions/sub_1")
-        ).bytes
+        let body = Self.thin(account: "acct_1\r\nAuthorization: x")
         let adapter = try adapter()
         let error = await #expect(throws: DeliveryError.self) { try await receive(adapter, body) }
         #expect(error?.code == .malformed)
@@ -273,12 +259,7 @@ struct LookupTests {
     func keyMode(key: String, isLive: Bool, isAsked: Bool) async throws {
         transport.on(.any, respond: Self.subscription())
         let simulator = StripeSimulator(signingSecret: secret, isLive: isLive)
-        let body = simulator.thinEvent(
-            "v1.customer.subscription.deleted",
-            id: "evt_thin",
-            created: "2026-03-01T12:00:00Z",
-            related: ("subscription", "sub_1", "/v1/subscriptions/sub_1")
-        ).bytes
+        let body = simulator.thin("v1.customer.subscription.deleted")
         let adapter = try adapter { $0.apiKey = SecretBytes(key) }
         do {
             _ = try await receive(adapter, body)
@@ -391,12 +372,7 @@ struct LookupTests {
             respond: HTTPTransportResponse(status: 200, body: invoice.object(.endive).bytes)
         )
         respond(to: "/v1/invoices/in_1/lines", query: "limit=100", invoice.linePage(.endive, 0..<12))
-        let body = simulator().thinEvent(
-            "v1.invoice.paid",
-            id: "evt_thin",
-            created: "2026-03-01T12:00:00Z",
-            related: ("invoice", "in_1", "/v1/invoices/in_1")
-        ).bytes
+        let body = simulator().thin("v1.invoice.paid", of: ("invoice", "in_1", "/v1/invoices/in_1"))
         #expect(try await receive(try adapter(), body).kinds == ["renewed"])
     }
 

@@ -42,12 +42,9 @@ struct MixedCreditTests {
         }
     }
 
-    static func item(_ product: String, _ days: ClosedRange<Int64>) -> JSONText {
-        [
-            "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,
-            "current_period_start": .integer(created + days.lowerBound * day),
-            "current_period_end": .integer(created + days.upperBound * day), "price": price(product).price(),
-        ]
+    static func item(_ product: String, _ days: ClosedRange<Int64>) -> StripeSubscription.Item {
+        let period = created + days.lowerBound * day..<created + days.upperBound * day
+        return .init("si_" + product, price(product), period: period)
     }
 
     static func price(_ product: String) -> StripePrice {
@@ -59,29 +56,26 @@ struct MixedCreditTests {
         )
     }
 
-    static func reported(
-        _ status: String,
-        _ items: [JSONText],
+    static func standing(
+        _ items: [StripeSubscription.Item],
         invoice: Int,
-        from previous: JSONText? = nil,
+        _ status: String = "active"
+    ) -> StripeSubscription {
+        StripeSubscription(
+            status: status,
+            items: items,
+            from: created,
+            to: created + 365 * day,
+            latestInvoice: "in_\(invoice)"
+        )
+    }
+
+    static func reported(
+        _ subscription: StripeSubscription,
+        from before: StripeSubscription,
         at days: Double
     ) -> Taken {
-        let time = created + Int64(days * Double(day))
-        let object: JSONText = [
-            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": .string(status),
-            "start_date": .integer(created), "cancel_at_period_end": false, "cancel_at": nil,
-            "latest_invoice": .string("in_\(invoice)"), "metadata": [:],
-            "items": ["object": "list", "data": .array(items), "has_more": false],
-        ]
-        let type = previous == nil ? "created" : "updated"
-        let event = simulator().event(
-            "customer.subscription." + type,
-            id: "evt_\(time)_\(status)",
-            created: time,
-            object: object,
-            previous: previous
-        )
-        return (event.bytes, time)
+        RareFlowTests.updated(subscription, from: before, at: created + Int64(days * Double(day)), .endive)
     }
 
     static func paid(
@@ -107,40 +101,28 @@ struct MixedCreditTests {
         )
         invoice.paidAt = time
         invoice.attemptCount = attempts
-        let event = simulator().event(
-            "invoice.paid",
-            id: "evt_in_\(number)",
-            created: time,
-            object: .object(invoice.object(.endive))
-        )
-        return (event.bytes, time)
-    }
-
-    static func before(_ items: [JSONText], invoice: Int) -> JSONText {
-        ["items": ["data": .array(items)], "latest_invoice": .string("in_\(invoice)")]
+        return invoice.reported(at: time)
     }
 
     private static let year = item("plan", 0...365)
     private static let months = [item("seats", 0...30), item("seats", 30...60), item("seats", 60...90)]
 
+    private static let secondMonth = standing([year, months[1]], invoice: 2)
+    private static let pastDue = standing([year, months[1]], invoice: 2, "past_due")
+    private static let unpaid = standing([year, months[1]], invoice: 2, "unpaid")
+
     /// A year, whose monthly item's second month cannot be charged until the subscription is unpaid.
     private static let suspended = [
-        reported("active", [year, months[0]], invoice: 1, at: 0),
+        RareFlowTests.began(standing([year, months[0]], invoice: 1), .endive),
         paid(1, [("plan", 0...365), ("seats", 0...30)], at: 0, reason: "subscription_create"),
-        reported("active", [year, months[1]], invoice: 2, from: before([year, months[0]], invoice: 1), at: 30),
-        reported("past_due", [year, months[1]], invoice: 2, from: ["status": "active"], at: 30.1),
-        reported("unpaid", [year, months[1]], invoice: 2, from: ["status": "past_due"], at: 45),
+        reported(secondMonth, from: standing([year, months[0]], invoice: 1), at: 30),
+        reported(pastDue, from: secondMonth, at: 30.1),
+        reported(unpaid, from: pastDue, at: 45),
     ]
-    private static let revived = reported("active", [year, months[1]], invoice: 2, from: ["status": "unpaid"], at: 50)
+    private static let revived = reported(secondMonth, from: unpaid, at: 50)
     private static let paidLate = paid(2, [("seats", 30...60)], at: 50, attempts: 4)
 
-    private static let thirdMonth = reported(
-        "active",
-        [year, months[2]],
-        invoice: 3,
-        from: before([year, months[1]], invoice: 2),
-        at: 60
-    )
+    private static let thirdMonth = reported(standing([year, months[2]], invoice: 3), from: secondMonth, at: 60)
 
     private static func policy(seats: Int64?) -> CreditPolicy {
         var policy = CreditPolicy(["plan": .init(credits: 200)])
@@ -179,32 +161,21 @@ struct MixedCreditTests {
         var host = try Host(Self.policy(seats: nil))
         let (second, month) = (Self.item("plan", 365...730), Self.item("seats", 360...390))
         let (last, next) = (Self.item("seats", 330...360), Self.item("seats", 390...420))
+        let stands = [
+            Self.standing([Self.year, last], invoice: 12), Self.standing([Self.year, month], invoice: 13),
+            Self.standing([second, month], invoice: 14), Self.standing([second, month], invoice: 14, "past_due"),
+            Self.standing([second, next], invoice: 15, "past_due"),
+            Self.standing([second, next], invoice: 15, "unpaid"),
+            Self.standing([second, next], invoice: 15),
+        ]
         for taken in Self.suspended.prefix(2) + [
-            Self.reported(
-                "active",
-                [Self.year, month],
-                invoice: 13,
-                from: Self.before([Self.year, last], invoice: 12),
-                at: 360
-            ),
+            Self.reported(stands[1], from: stands[0], at: 360),
             Self.paid(13, [("seats", 360...390)], at: 360.1),
-            Self.reported(
-                "active",
-                [second, month],
-                invoice: 14,
-                from: Self.before([Self.year, month], invoice: 13),
-                at: 365
-            ),
-            Self.reported("past_due", [second, month], invoice: 14, from: ["status": "active"], at: 365.1),
-            Self.reported(
-                "past_due",
-                [second, next],
-                invoice: 15,
-                from: Self.before([second, month], invoice: 14),
-                at: 390
-            ),
-            Self.reported("unpaid", [second, next], invoice: 15, from: ["status": "past_due"], at: 395),
-            Self.reported("active", [second, next], invoice: 15, from: ["status": "unpaid"], at: 400),
+            Self.reported(stands[2], from: stands[1], at: 365),
+            Self.reported(stands[3], from: stands[2], at: 365.1),
+            Self.reported(stands[4], from: stands[3], at: 390),
+            Self.reported(stands[5], from: stands[4], at: 395),
+            Self.reported(stands[6], from: stands[5], at: 400),
         ] { try host.take(taken) }
         #expect(host.credits(on: 401) == [0, 0])
     }
@@ -214,13 +185,7 @@ struct MixedCreditTests {
         var host = try Host(CreditPolicy(["seats": .init(credits: 50)]))
         for taken in Self.suspended.prefix(3) + [
             Self.paid(2, [("seats", 30...60)], at: 30.1),
-            Self.reported(
-                "active",
-                [Self.year],
-                invoice: 2,
-                from: Self.before([Self.year, Self.months[1]], invoice: 2),
-                at: 40
-            ),
+            Self.reported(Self.standing([Self.year], invoice: 2), from: Self.secondMonth, at: 40),
         ] { try host.take(taken) }
         #expect(host.credits(on: 59) == [50, 0])
         #expect(host.credits(on: 61) == [0, 0])
@@ -241,10 +206,8 @@ struct MixedCreditTests {
         try host.take(Self.paid(4, [("seats", 90...120)], at: 96))
         try host.take(
             Self.reported(
-                "active",
-                [Self.year, fourth],
-                invoice: 4,
-                from: Self.before([Self.year, Self.months[2]], invoice: 3),
+                Self.standing([Self.year, fourth], invoice: 4),
+                from: Self.standing([Self.year, Self.months[2]], invoice: 3),
                 at: 90
             )
         )
@@ -260,13 +223,7 @@ struct MixedCreditTests {
         }
         let lines = [line(old, -833), line(new, 1667)]
         return [
-            reported(
-                "active",
-                [year, after],
-                invoice: 3,
-                from: Self.before([year, before], invoice: 2),
-                at: Double(at)
-            ),
+            reported(standing([year, after], invoice: 3), from: standing([year, before], invoice: 2), at: Double(at)),
             RareFlowTests.invoice(
                 "in_3",
                 reason: "subscription_update",
@@ -280,15 +237,15 @@ struct MixedCreditTests {
     private static func joined(_ product: String, on start: Int64) -> [Taken] {
         guard start > 0 else {
             return [
-                reported("active", [year, item(product, 0...30)], invoice: 1, at: 0),
+                RareFlowTests.began(standing([year, item(product, 0...30)], invoice: 1), .endive),
                 paid(1, [("plan", 0...365), (product, 0...30)], at: 0, reason: "subscription_create"),
             ]
         }
         let month = item(product, start...start + 30)
         return [
-            reported("active", [year], invoice: 1, at: 0),
+            RareFlowTests.began(standing([year], invoice: 1), .endive),
             paid(1, [("plan", 0...365)], at: 0, reason: "subscription_create"),
-            reported("active", [year, month], invoice: 2, from: before([year], invoice: 1), at: Double(start)),
+            reported(standing([year, month], invoice: 2), from: standing([year], invoice: 1), at: Double(start)),
             paid(2, [(product, start...start + 30)], at: Double(start), reason: "subscription_update"),
         ]
     }
@@ -326,13 +283,15 @@ struct MixedCreditTests {
 
     @Test("an item that renews after another of the same month began with that month, since no other left for it")
     func renewedApart() throws {
-        let first = [Self.year, Self.item("seats", 0...30), Self.item("desks", 0...30)]
-        let seats = [Self.year, Self.item("seats", 30...60), Self.item("desks", 0...30)]
-        let both = [Self.year, Self.item("seats", 30...60), Self.item("desks", 30...60)]
+        func standing(_ seats: ClosedRange<Int64>, _ desks: ClosedRange<Int64>, invoice: Int) -> StripeSubscription {
+            Self.standing([Self.year, Self.item("seats", seats), Self.item("desks", desks)], invoice: invoice)
+        }
+        let first = standing(0...30, 0...30, invoice: 1)
+        let seats = standing(30...60, 0...30, invoice: 2)
+        let both = standing(30...60, 30...60, invoice: 2)
         let deliveries = [
-            Self.reported("active", first, invoice: 1, at: 0),
-            Self.reported("active", seats, invoice: 2, from: Self.before(first, invoice: 1), at: 30),
-            Self.reported("active", both, invoice: 2, from: Self.before(seats, invoice: 2), at: 30.1),
+            RareFlowTests.began(first, .endive), Self.reported(seats, from: first, at: 30),
+            Self.reported(both, from: seats, at: 30.1),
         ]
         for order in permutations(of: deliveries) {
             var host = try Host(CreditPolicy([:]), addOns: ["seats", "desks"])

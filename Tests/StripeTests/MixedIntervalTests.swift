@@ -8,35 +8,28 @@ import WireJSON
 /// A yearly plan with a monthly add-on, whose months roll.
 @Suite("Items that are billed in different rhythms")
 struct MixedIntervalTests {
-    private static func item(_ id: String, _ product: String, from: Int64, to: Int64) -> JSONText {
-        [
-            "id": .string(id), "object": "subscription_item", "quantity": 1, "current_period_start": .integer(from),
-            "current_period_end": .integer(to),
-            "price": [
-                "id": .string("price_" + product), "object": "price", "product": .string(product), "currency": "usd",
-                "unit_amount": 1000,
-                "recurring": [
-                    "interval": .string(product == "year" ? "year" : "month"), "interval_count": 1,
-                    "usage_type": "licensed",
-                ],
-            ],
-        ]
+    typealias Item = StripeSubscription.Item
+
+    private static func item(_ id: String, _ product: String, from: Int64, to: Int64) -> Item {
+        let interval = product == "year" ? "year" : "month"
+        let price = StripePrice("price_" + product, product: product, amount: 1000, interval: interval)
+        return Item(id, price, period: from..<to)
     }
 
     static func subscription(
         _ status: String,
-        _ items: [JSONText],
-        invoice: String,
-        cancelAt end: Int64? = nil,
-        atPeriodEnd: Bool = false
-    ) -> JSONText {
-        [
-            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": .string(status),
-            "start_date": .integer(created), "cancel_at_period_end": .bool(atPeriodEnd),
-            "cancel_at": end.map { .integer($0) } ?? nil, "canceled_at": .integer(created + 33 * day),
-            "latest_invoice": .string(invoice), "metadata": [:],
-            "items": ["object": "list", "data": .array(items), "has_more": false],
-        ]
+        _ items: [Item],
+        invoice: String
+    ) -> StripeSubscription {
+        var subscription = StripeSubscription(
+            status: status,
+            items: items,
+            from: created,
+            to: created + 365 * day,
+            latestInvoice: invoice
+        )
+        subscription.canceledAt = created + 33 * day
+        return subscription
     }
 
     private static let year = item("si_y", "year", from: created, to: created + 365 * day)
@@ -44,6 +37,7 @@ struct MixedIntervalTests {
         item("si_m", "addon", from: created, to: created + 30 * day),
         item("si_m", "addon", from: created + 30 * day, to: created + 60 * day),
     ]
+    private static let secondMonth = subscription("active", [year, months[1]], invoice: "in_2")
 
     private struct Host {
         let adapter: StripeAdapter
@@ -52,14 +46,23 @@ struct MixedIntervalTests {
         /// Takes an event about the subscription, and gives what became of it.
         mutating func take(
             _ type: String,
-            _ object: JSONText,
+            _ subscription: StripeSubscription,
             previous: JSONText? = nil,
             at time: Int64
-        ) throws -> [String] {
-            let event = simulator().event(type, id: "evt_\(time)", created: time, object: object, previous: previous)
-            let result = try adapter.take(event.bytes, at: time)
+        ) throws -> [NormalizedEvent] {
+            let id = "evt_\(time)"
+            let body = PitfallTests.body(type, subscription, previous: previous, at: time, id: id)
+            let result = try adapter.take(body, at: time)
             for statement in result.statements { state.apply(statement) }
-            return result.kinds
+            return result.events
+        }
+
+        mutating func update(
+            _ subscription: StripeSubscription,
+            from before: StripeSubscription,
+            at time: Int64
+        ) throws -> [NormalizedEvent] {
+            try take("updated", subscription, previous: before.previous(subscription, .endive), at: time)
         }
 
         func isGranted(_ days: Int64) -> Bool { state.access(at: date(created + days * day)).isGranted }
@@ -68,18 +71,10 @@ struct MixedIntervalTests {
     /// Both items, and then the roll of the add-on's month.
     private func rolled() throws -> Host {
         var host = Host(adapter: try adapter())
-        _ = try host.take(
-            "customer.subscription.created",
-            Self.subscription("active", [Self.year, Self.months[0]], invoice: "in_1"),
-            at: created
-        )
+        let first = Self.subscription("active", [Self.year, Self.months[0]], invoice: "in_1")
+        _ = try host.take("created", first, at: created)
         #expect(host.isGranted(100))
-        let roll = try host.take(
-            "customer.subscription.updated",
-            Self.subscription("active", [Self.year, Self.months[1]], invoice: "in_2"),
-            previous: ["items": ["data": .array([Self.year, Self.months[0]])], "latest_invoice": "in_1"],
-            at: created + 30 * day
-        )
+        let roll = try host.update(Self.secondMonth, from: first, at: created + 30 * day)
         #expect(roll == [])
         #expect(host.isGranted(100), "the year was paid for")
         return host
@@ -88,12 +83,8 @@ struct MixedIntervalTests {
     @Test("a month of the add-on does not end the year of the plan")
     func addOnEnds() throws {
         var host = try rolled()
-        _ = try host.take(
-            "customer.subscription.updated",
-            Self.subscription("active", [Self.year], invoice: "in_2"),
-            previous: ["items": ["data": .array([Self.year, Self.months[1]])]],
-            at: created + 35 * day
-        )
+        let alone = Self.subscription("active", [Self.year], invoice: "in_2")
+        _ = try host.update(alone, from: Self.secondMonth, at: created + 35 * day)
         #expect(host.isGranted(200), "the year was paid for, and the add-on is gone")
         #expect(host.state.snapshot(at: date(created + 100 * day)).product == "year")
     }
@@ -101,17 +92,9 @@ struct MixedIntervalTests {
     @Test("a plan that the subscription no longer lists gives no access, even if no event removed it")
     func planEnds() throws {
         var host = try rolled()
-        _ = try host.take(
-            "customer.subscription.updated",
-            Self.subscription("active", [Self.year, Self.months[1]], invoice: "in_2"),
-            previous: ["metadata": ["a": "b"]],
-            at: created + 32 * day
-        )
-        _ = try host.take(
-            "customer.subscription.deleted",
-            Self.subscription("canceled", [Self.months[1]], invoice: "in_2"),
-            at: created + 40 * day
-        )
+        _ = try host.take("updated", Self.secondMonth, previous: ["metadata": ["a": "b"]], at: created + 32 * day)
+        let ended = Self.subscription("canceled", [Self.months[1]], invoice: "in_2")
+        _ = try host.take("deleted", ended, at: created + 40 * day)
         #expect(!host.isGranted(41))
         #expect(!host.isGranted(300))
     }
@@ -124,24 +107,10 @@ struct MixedIntervalTests {
     )
     func canceled(end: Int64?, atPeriodEnd: Bool) throws {
         var host = try rolled()
-        let items = [Self.year, Self.months[1]]
         let plain: JSONText = ["cancel_at": nil, "cancel_at_period_end": false, "canceled_at": nil]
-        let canceled = Self.subscription(
-            "active",
-            items,
-            invoice: "in_2",
-            cancelAt: end.map { created + $0 * day },
-            atPeriodEnd: atPeriodEnd
-        )
-        let event = simulator().event(
-            "customer.subscription.updated",
-            id: "evt_canceled",
-            created: created + 33 * day,
-            object: canceled,
-            previous: plain
-        )
-        let events = try adapter().take(event.bytes, at: created + 33 * day).events
-        for event in events { _ = host.state.apply(event) }
+        var canceled = Self.secondMonth
+        (canceled.cancelAt, canceled.cancelAtPeriodEnd) = (end.map { created + $0 * day }, atPeriodEnd)
+        let events = try host.take("updated", canceled, previous: plain, at: created + 33 * day)
         let last = end ?? 60
         let until = date(created + last * day)
         #expect(events.map(\.event) == [.autoRenewDisabled(.init(reason: .customer, accessUntil: until))])
@@ -149,8 +118,8 @@ struct MixedIntervalTests {
         #expect(host.state.snapshot(at: date(created + 40 * day)).willRenew == false)
         #expect(host.state.openQuestions == [] && host.state.contradictions == [])
         _ = try host.take(
-            "customer.subscription.updated",
-            Self.subscription("active", items, invoice: "in_2"),
+            "updated",
+            Self.secondMonth,
             previous: ["cancel_at": .integer(created + last * day), "cancel_at_period_end": .bool(atPeriodEnd)],
             at: created + 34 * day
         )
@@ -164,24 +133,18 @@ struct MixedIntervalTests {
             Self.item("si_y", "year", from: created, to: created + 365 * day),
         ]
         var host = Host(adapter: try policed { $0.addOnProducts = ["year"] })
-        _ = try host.take(
-            "customer.subscription.created",
-            Self.subscription("active", items, invoice: "in_1", cancelAt: created + 90 * day),
-            at: created
-        )
+        var subscription = Self.subscription("active", items, invoice: "in_1")
+        subscription.cancelAt = created + 90 * day
+        _ = try host.take("created", subscription, at: created)
         let snapshot = host.state.snapshot(at: date(created + 10 * day))
         #expect(snapshot.product == "plan" && snapshot.willRenew == true)
         #expect([89, 91].map(host.isGranted) == [true, false])
     }
 
     /// A price by the month and one by the year.
-    static func priced(_ product: String, _ amount: Int64, per interval: String, from start: Int64) -> JSONText {
+    static func priced(_ product: String, _ amount: Int64, per interval: String, from start: Int64) -> Item {
         let price = StripePrice("price_" + product, product: product, amount: amount, interval: interval)
-        return [
-            "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,
-            "current_period_start": .integer(start),
-            "current_period_end": .integer(start + (interval == "year" ? 365 : 30) * day), "price": price.price(),
-        ]
+        return Item("si_" + product, price, period: start..<start + (interval == "year" ? 365 : 30) * day)
     }
 
     @Test(
@@ -192,46 +155,28 @@ struct MixedIntervalTests {
     )
     func mainProduct(prices: (Int64, String, Int64, String), isAddedLater: Bool) throws {
         let joins = created + (isAddedLater ? 40 * day : 0)
-        func items(_ plan: Int64, _ addOn: Int64?) -> [JSONText] {
+        func standing(_ plan: Int64, _ addOn: Int64?, invoice: Int = 1) -> StripeSubscription {
             let plan = Self.priced("plan", prices.0, per: prices.1, from: plan)
-            return [addOn.map { Self.priced("addon", prices.2, per: prices.3, from: $0) }, plan].compactMap(\.self)
+            let items = [addOn.map { Self.priced("addon", prices.2, per: prices.3, from: $0) }, plan]
+            return Self.subscription("active", items.compactMap(\.self), invoice: "in_\(invoice)")
         }
         var host = Host(adapter: try adapter())
-        var known = items(created, isAddedLater ? nil : created)
-        _ = try host.take(
-            "customer.subscription.created",
-            Self.subscription("active", known, invoice: "in_1"),
-            at: created
-        )
+        var known = standing(created, isAddedLater ? nil : created)
+        _ = try host.take("created", known, at: created)
         var (plan, addOn) = (created, joins)
         if isAddedLater {
             if prices.1 == "month" { plan += 30 * day }
-            let next = items(plan, addOn)
-            let before: JSONText = ["items": ["data": .array(known)]]
-            _ = try host.take(
-                "customer.subscription.updated",
-                Self.subscription("active", next, invoice: "in_1"),
-                previous: before,
-                at: joins
-            )
+            let next = standing(plan, addOn)
+            _ = try host.update(next, from: known, at: joins)
             known = next
         }
         let events = try (1...3).flatMap { month -> [NormalizedEvent] in
             let time = joins + Int64(month) * 30 * day
             if prices.1 == "month" { plan = created + (time - created) / (30 * day) * 30 * day }
             if prices.3 == "month" { addOn = time }
-            let next = items(plan, addOn)
-            let event = simulator().event(
-                "customer.subscription.updated",
-                id: "evt_\(time)",
-                created: time,
-                object: Self.subscription("active", next, invoice: "in_\(month + 1)"),
-                previous: ["items": ["data": .array(known)], "latest_invoice": .string("in_\(month)")]
-            )
-            known = next
-            let result = try host.adapter.take(event.bytes, at: time)
-            for statement in result.statements { host.state.apply(statement) }
-            return result.events
+            let next = standing(plan, addOn, invoice: month + 1)
+            defer { known = next }
+            return try host.update(next, from: known, at: time)
         }
         #expect(events.allSatisfy { $0.product?.id == "plan" })
         for days: Int64 in [10, 45, 75, 105] {

@@ -269,29 +269,15 @@ struct NewsTests {
                 created: created
             )
             invoice.status = "open"
-            let body = simulator(version).event(
-                "invoice.payment_failed",
-                id: "evt_1",
-                created: created,
-                object: .object(invoice.object(version))
-            ).bytes
-            #expect(try adapter().take(body).kinds == [kind], "\(reason)")
+            let failed = invoice.reported("payment_failed", at: created, in: version)
+            #expect(try adapter().take(failed.body).kinds == [kind], "\(reason)")
         }
     }
 
     @Test("a dispute that is won after it was lost gives back what the loss took")
     func appeal() throws {
         func event(_ status: String, previous: String?, at time: Int64) throws -> Normalization {
-            let body = simulator().event(
-                "charge.dispute.closed",
-                id: "evt_\(status)",
-                created: time,
-                object: [
-                    "id": "dp_1", "object": "dispute", "status": .string(status), "charge": "ch_1", "amount": 999,
-                    "currency": "usd", "payment_intent": "pi_1",
-                ],
-                previous: previous.map { ["status": .string($0)] }
-            ).bytes
+            let body = PitfallRowTests.dispute(status, from: previous, at: time)
             return try adapter().take(body, at: time)
         }
         func facts(_ result: Normalization) -> [Bool] {

@@ -20,14 +20,8 @@ struct OneFactTests {
         by adapter: StripeAdapter,
         in version: StripeSimulator.Version = .endive
     ) throws -> [NormalizedEvent] {
-        let event = simulator(version).event(
-            type,
-            id: "evt_\(type)_\(time)",
-            created: time,
-            object: object,
-            previous: previous
-        )
-        return try adapter.take(event.bytes, at: time).events
+        let event = PaymentJoinTests.event(type, object, previous: previous, at: time, in: version)
+        return try adapter.take(event.body, at: time).events
     }
 
     // MARK: Sales with an invoice
@@ -75,12 +69,8 @@ struct OneFactTests {
 
     @Test("an invoice that the session does not name yet reports only the sale", arguments: versions)
     func unnamedInvoice(version: StripeSimulator.Version) throws {
-        let body = simulator(version).event(
-            "checkout.session.completed",
-            id: "evt_1",
-            created: created,
-            object: Self.session(invoice: nil)
-        ).bytes
+        let session = Self.session(invoice: nil)
+        let body = PaymentJoinTests.event("checkout.session.completed", session, at: created, in: version).body
         let reported = try policed { $0.sellsByInvoice = true }.take(body)
         #expect(reported.kinds == [])
         #expect(reported.noChange?.reason == .reportedElsewhere)
@@ -251,13 +241,7 @@ struct OneFactTests {
             created: created
         )
         invoice.paidAt = created
-        let event = simulator(version).event(
-            "invoice.paid",
-            id: "evt_1",
-            created: created,
-            object: .object(invoice.object(version))
-        )
-        let result = try adapter().take(event.bytes)
+        let result = try adapter().take(invoice.reported(at: created, in: version).body)
         // The fee is money that no period was paid for with.
         #expect(result.kinds == ["notice"])
         let facts = result.events.first?.facts ?? []
@@ -281,12 +265,7 @@ struct OneFactTests {
         let adapter = try adapter {
             $0.lookup = StripeAdapter.Lookup(transport: transport, apiKey: SecretBytes("rk_live_x"))
         }
-        let snapshot = simulator().event(
-            "customer.subscription.trial_will_end",
-            id: "evt_snapshot",
-            created: created,
-            object: .object(subscription.object(.endive))
-        )
+        let snapshot = PitfallTests.body("trial_will_end", subscription, id: "evt_snapshot")
         func thin(_ id: String, twin: String?) async throws -> [NormalizedEvent] {
             let body = simulator().thinEvent(
                 "v1.customer.subscription.trial_will_end",
@@ -297,7 +276,7 @@ struct OneFactTests {
             ).bytes
             return try await adapter.receive(try simulator().delivery(body, receivedAt: date(created))).events
         }
-        let reported = try adapter.take(snapshot.bytes).events
+        let reported = try adapter.take(snapshot).events
         #expect(reported.map(\.kind) == [.notice])
         let twin = try await thin("evt_thin", twin: "evt_snapshot")
         #expect(twin.map(\.event) == reported.map(\.event))
@@ -322,12 +301,7 @@ struct OneFactTests {
             $0.accounts = ["acct_connected"]
         }
         func thin(_ context: String?) async throws -> [NormalizedEvent] {
-            let body = simulator(account: context).thinEvent(
-                "v1.customer.subscription.created",
-                id: "evt_1",
-                created: "2026-03-01T12:00:00Z",
-                related: ("subscription", "sub_1", "/v1/subscriptions/sub_1")
-            ).bytes
+            let body = simulator(account: context).thin("v1.customer.subscription.created", id: "evt_1")
             return try await adapter.receive(try simulator().delivery(body, receivedAt: date(created))).events
         }
         func snapshot(_ account: String?) throws -> [NormalizedEvent] {

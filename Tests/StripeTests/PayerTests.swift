@@ -112,7 +112,7 @@ struct PayerTests {
             invoice.attemptCount = number
             invoice.paidAt = type == "paid" ? time : nil
             invoice.status = type == "paid" ? "paid" : "open"
-            return PaymentJoinTests.event("invoice.\(type)", .object(invoice.object(version)), at: time, in: version)
+            return invoice.reported(type, at: time, in: version)
         }
         let deliveries = [
             RareFlowTests.began(first, version),

@@ -21,8 +21,7 @@ extension PeriodPriceTests {
         (invoice.paidAt, invoice.discount) = (time, discount)
         let text = JSONText.object(invoice.object(version)).text
             .replacing("\"proration\":false", with: "\"proration\":true")
-        let event = simulator(version).event("invoice.paid", id: "evt_\(id)", created: time, object: .raw(text))
-        return (event.bytes, time)
+        return PaymentJoinTests.event("invoice.paid", .raw(text), at: time, id: "evt_\(id)", in: version)
     }
 
     private static func charges(_ taken: Taken) throws -> [Fact.Charge] {

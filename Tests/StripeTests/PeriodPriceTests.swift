@@ -33,8 +33,7 @@ struct PeriodPriceTests {
         var invoice = StripeInvoice(id, reason: reason, lines: lines, created: time)
         invoice.paidAt = time
         change(&invoice)
-        let object = JSONText.object(invoice.object(version))
-        return (simulator(version).event("invoice.paid", id: "evt_\(id)", created: time, object: object).bytes, time)
+        return invoice.reported(at: time, in: version)
     }
 
     static func fee(_ amount: Int64) -> Line {

@@ -18,16 +18,13 @@ struct PitfallRowTests {
         try adapter.take(body, at: time).statements
     }
 
-    static func dispute(_ status: String, at time: Int64) -> [UInt8] {
-        simulator().event(
-            "charge.dispute.closed",
-            id: "evt_\(status)",
-            created: time,
-            object: [
-                "id": "dp_1", "object": "dispute", "status": .string(status), "charge": "ch_1", "amount": 999,
-                "currency": "usd", "payment_intent": "pi_1",
-            ]
-        ).bytes
+    static func dispute(_ status: String, from previous: String? = nil, at time: Int64) -> [UInt8] {
+        let dispute: JSONText = [
+            "id": "dp_1", "object": "dispute", "status": .string(status), "charge": "ch_1", "amount": 999,
+            "currency": "usd", "payment_intent": "pi_1",
+        ]
+        let before: JSONText? = previous.map { ["status": .string($0)] }
+        return PaymentJoinTests.event("charge.dispute.closed", dispute, previous: before, at: time, in: .endive).body
     }
 
     @Test("O2: taking a cancellation back leaves nothing of it", arguments: versions)

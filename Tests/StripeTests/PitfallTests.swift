@@ -49,12 +49,7 @@ struct PitfallTests {
         )
         object.paidAt = time
         object.attemptCount = attempts
-        return simulator().event(
-            "invoice.paid",
-            id: "evt_\(invoice)",
-            created: time,
-            object: .object(object.object(.endive))
-        ).bytes
+        return object.reported(at: time).body
     }
 
     static func state(_ deliveries: [(body: [UInt8], time: Int64)], _ adapter: StripeAdapter) throws
@@ -191,12 +186,7 @@ struct PitfallTests {
             with: "\"product\":{\"id\":\"prod_basic\",\"object\":\"product\"}"
         )
         func events(_ object: JSONText) throws -> [NormalizedEvent] {
-            let body = simulator(version).event(
-                "customer.subscription.created",
-                id: "evt_1",
-                created: created,
-                object: object
-            ).bytes
+            let body = PaymentJoinTests.event("customer.subscription.created", object, at: created, in: version).body
             return try adapter().take(body).events.map {
                 var event = $0
                 event.origin.digest = ""
@@ -346,12 +336,7 @@ struct PitfallTests {
         )
         invoice.subscription = nil
         for version in Self.versions {
-            let body = simulator(version).event(
-                "invoice.paid",
-                id: "evt_1",
-                created: created,
-                object: .object(invoice.object(version))
-            ).bytes
+            let body = invoice.reported(at: created, in: version).body
             #expect(try adapter().take(body).kinds == [])
             let events = try policed { $0.sellsByInvoice = true }.take(body).events
             #expect(events.map(\.kind) == [.oneTimePurchased])
@@ -385,12 +370,7 @@ struct PitfallTests {
         object["metadata"] = "none"
         object["cancellation_details"] = ["reason": 7]
         let text = JSONText.object(object).text.replacing("\"interval\":\"month\"", with: "\"interval\":7")
-        let body = simulator().event(
-            "customer.subscription.created",
-            id: "evt_1",
-            created: created,
-            object: .raw(text)
-        ).bytes
+        let body = PaymentJoinTests.event("customer.subscription.created", .raw(text), at: created, in: .endive).body
         let result = try adapter().take(body)
         #expect(result.kinds == ["started"])
         #expect(

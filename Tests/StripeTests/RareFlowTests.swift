@@ -107,13 +107,7 @@ struct RareFlowTests {
         )
         invoice.paidAt = type == "paid" ? time : nil
         invoice.status = type == "paid" ? "paid" : "open"
-        let body = simulator(version).event(
-            "invoice.\(type)",
-            id: "evt_\(id)_\(type)",
-            created: time,
-            object: .object(invoice.object(version))
-        ).bytes
-        return (body, time)
+        return invoice.reported(type, at: time, in: version)
     }
 
     static let start = created
@@ -365,7 +359,7 @@ struct RareFlowTests {
         let first = Self.active(.basic)
         let second = Self.next(first, invoice: "in_2")
         let time = second.start + 3600
-        func paid(_ type: String) throws -> Taken {
+        func paid(_ type: String) -> Taken {
             var invoice = StripeInvoice(
                 "in_2",
                 reason: "subscription_cycle",
@@ -374,61 +368,39 @@ struct RareFlowTests {
                 lookBackFrom: first.start
             )
             invoice.paidAt = time
-            let event = simulator(version).event(
-                "invoice.\(type)",
-                id: "evt_\(type)",
-                created: time,
-                object: .object(invoice.object(version))
-            )
-            return (event.bytes, time)
+            return invoice.reported(type, at: time, in: version)
         }
         let rolled = Self.updated(second, from: first, at: second.start + 5, version)
         let host = try Host(
             adapter(),
-            [Self.began(first, version), rolled, try paid("payment_succeeded"), try paid("paid")]
+            [Self.began(first, version), rolled, paid("payment_succeeded"), paid("paid")]
         )
         #expect(host.kinds == ["started", "renewed"])
     }
 
     // MARK: Two rhythms
 
-    private static func item(_ product: String, from: Int64, to: Int64) -> JSONText {
-        [
-            "id": .string("si_" + product), "object": "subscription_item", "quantity": 1,
-            "current_period_start": .integer(from), "current_period_end": .integer(to),
-            "price": [
-                "id": .string("price_" + product), "object": "price", "product": .string(product), "currency": "usd",
-                "unit_amount": .integer(["plan": 10000, "seats": 1000][product] ?? 100),
-                "recurring": [
-                    "interval": .string(product == "plan" ? "year" : "month"), "interval_count": 1,
-                    "usage_type": "licensed",
-                ],
-            ],
-        ]
+    private static func item(_ product: String, from: Int64, to: Int64) -> StripeSubscription.Item {
+        let price = StripePrice(
+            "price_" + product,
+            product: product,
+            amount: ["plan": 10000, "seats": 1000][product] ?? 100,
+            interval: product == "plan" ? "year" : "month"
+        )
+        return .init("si_" + product, price, period: from..<to)
     }
 
-    private static func subscription(
-        _ type: String,
-        _ items: [JSONText],
-        previous: [JSONText]? = nil,
+    private static func made(_ items: [StripeSubscription.Item]) -> Taken { began(standing(items, "in_1"), .endive) }
+
+    private static func changed(
+        to items: [StripeSubscription.Item],
+        from before: [StripeSubscription.Item],
         at time: Int64,
         invoice: String
-    ) -> Taken {
-        let object: JSONText = [
-            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": "active",
-            "start_date": .integer(created), "cancel_at_period_end": false, "cancel_at": nil,
-            "latest_invoice": .string(invoice), "metadata": [:],
-            "items": ["object": "list", "data": .array(items), "has_more": false],
-        ]
-        let before: JSONText? = previous.map { ["items": ["data": .array($0)], "latest_invoice": "in_0"] }
-        let event = simulator().event(
-            "customer.subscription.\(type)",
-            id: "evt_\(time)",
-            created: time,
-            object: object,
-            previous: before
-        )
-        return (event.bytes, time)
+    ) -> Taken { updated(standing(items, invoice), from: standing(before, "in_0"), at: time, .endive) }
+
+    private static func standing(_ items: [StripeSubscription.Item], _ invoice: String) -> StripeSubscription {
+        StripeSubscription(status: "active", items: items, from: start, to: start + 30 * day, latestInvoice: invoice)
     }
 
     private static let year = item("plan", from: start, to: start + 365 * day)
@@ -438,13 +410,7 @@ struct RareFlowTests {
     private static let seats = StripePrice("price_seats", product: "seats", amount: 1000)
 
     private static let month: [Taken] = [
-        subscription(
-            "updated",
-            [year, months[1]],
-            previous: [year, months[0]],
-            at: start + 30 * day + 5,
-            invoice: "in_2"
-        ),
+        changed(to: [year, months[1]], from: [year, months[0]], at: start + 30 * day + 5, invoice: "in_2"),
         invoice(
             "in_2",
             reason: "subscription_cycle",
@@ -457,7 +423,7 @@ struct RareFlowTests {
 
     @Test("another month of an item beside a yearly plan renews, and changes no product")
     func monthBesideYear() throws {
-        let first = Self.subscription("created", [Self.year, Self.months[0]], at: Self.start, invoice: "in_1")
+        let first = Self.made([Self.year, Self.months[0]])
         for order in [Self.month, Self.month.reversed()] {
             let host = try Host(adapter(), [first] + order)
             #expect(host.kinds == ["started", "renewed"])
@@ -467,14 +433,13 @@ struct RareFlowTests {
 
     @Test("a yearly plan that goes while months stay is reported under a name of its own")
     func yearGoes() throws {
-        let gone = Self.subscription(
-            "updated",
-            [Self.months[1]],
-            previous: [Self.year, Self.months[1]],
+        let gone = Self.changed(
+            to: [Self.months[1]],
+            from: [Self.year, Self.months[1]],
             at: Self.start + 40 * day,
             invoice: "in_2"
         )
-        let first = Self.subscription("created", [Self.year, Self.months[0]], at: Self.start, invoice: "in_1")
+        let first = Self.made([Self.year, Self.months[0]])
         let host = try Host(adapter(), [first] + Self.month + [gone])
         #expect(host.acts.last?.kind == .productChanged)
         #expect(host.acts.last?.occurredAt == date(Self.start + 40 * day))
@@ -485,21 +450,9 @@ struct RareFlowTests {
         // First by name, and cheaper: what the subscription is for stays the main product.
         let plan = Self.item("seats", from: Self.start, to: Self.start + 30 * day)
         let more = Self.item("extra", from: Self.start, to: Self.start + 30 * day)
-        let first = Self.subscription("created", [plan], at: Self.start, invoice: "in_1")
-        let added = Self.subscription(
-            "updated",
-            [plan, more],
-            previous: [plan],
-            at: Self.start + 10 * day,
-            invoice: "in_2"
-        )
-        let gone = Self.subscription(
-            "updated",
-            [plan],
-            previous: [plan, more],
-            at: Self.start + 20 * day,
-            invoice: "in_3"
-        )
+        let first = Self.made([plan])
+        let added = Self.changed(to: [plan, more], from: [plan], at: Self.start + 10 * day, invoice: "in_2")
+        let gone = Self.changed(to: [plan], from: [plan, more], at: Self.start + 20 * day, invoice: "in_3")
         let host = try Host(adapter(), [first, added, gone])
         #expect(host.kinds == ["started", "product_changed", "product_changed"])
     }
@@ -513,7 +466,7 @@ struct RareFlowTests {
     func addedUnpaid(product: String, isAdded: Bool) throws {
         let next = Self.start + 30 * day
         let other = StripePrice("price_" + product, product: product, amount: 100)
-        func month(_ product: String, _ start: Int64) -> JSONText {
+        func month(_ product: String, _ start: Int64) -> StripeSubscription.Item {
             Self.item(product, from: start, to: start + 30 * day)
         }
         let (plan, more) = (month("seats", next), month(product, next))
@@ -521,9 +474,9 @@ struct RareFlowTests {
         let (now, then) = isAdded ? (few, many) : (many, few)
         let old = isAdded ? ["seats"] : ["seats", product]
         let before = old.map { month($0, Self.start) }
-        let first = Self.subscription("created", before, at: Self.start, invoice: "in_1")
-        let rolled = Self.subscription("updated", now, previous: before, at: next + 5, invoice: "in_2")
-        let changed = Self.subscription("updated", then, previous: now, at: next + 600, invoice: "in_3")
+        let first = Self.made(before)
+        let rolled = Self.changed(to: now, from: before, at: next + 5, invoice: "in_2")
+        let changed = Self.changed(to: then, from: now, at: next + 600, invoice: "in_3")
         let lines = (isAdded ? [Self.seats] : [Self.seats, other]).map {
             StripeInvoice.Line($0, from: next, to: next + 30 * day)
         }
@@ -549,14 +502,8 @@ struct RareFlowTests {
     func addedMonth() throws {
         let time = Self.start + 40 * day
         let month = Self.item("seats", from: time, to: time + 30 * day)
-        let first = Self.subscription("created", [Self.year], at: Self.start, invoice: "in_1")
-        let added = Self.subscription(
-            "updated",
-            [Self.year, month],
-            previous: [Self.year],
-            at: time + 1,
-            invoice: "in_2"
-        )
+        let first = Self.made([Self.year])
+        let added = Self.changed(to: [Self.year, month], from: [Self.year], at: time + 1, invoice: "in_2")
         let paid = Self.invoice(
             "in_2",
             reason: "subscription_update",
@@ -574,16 +521,11 @@ struct RareFlowTests {
     @Test("a delayed payment is not waited for any more once it came in")
     func lateSession() throws {
         func session(_ type: String, _ status: String, at time: Int64) -> Taken {
-            let event = simulator().event(
-                "checkout.session.\(type)",
-                id: "evt_\(type)",
-                created: time,
-                object: [
-                    "id": "cs_1", "object": "checkout.session", "mode": "payment", "payment_status": .string(status),
-                    "payment_intent": "pi_1", "amount_total": 1000, "currency": "usd", "customer": "cus_1",
-                ]
-            )
-            return (event.bytes, time)
+            let session: JSONText = [
+                "id": "cs_1", "object": "checkout.session", "mode": "payment", "payment_status": .string(status),
+                "payment_intent": "pi_1", "amount_total": 1000, "currency": "usd", "customer": "cus_1",
+            ]
+            return PaymentJoinTests.event("checkout.session.\(type)", session, at: time, in: .endive)
         }
         let waiting = session("completed", "unpaid", at: created)
         let paid = session("async_payment_succeeded", "paid", at: created + 3 * day)
@@ -612,12 +554,7 @@ struct RareFlowTests {
         (invoice.status, invoice.attemptCount) = (status, 2)
         invoice.paidAt = status == "paid" ? created + 60 : nil
         transport.on(.any, respond: .init(status: 200, body: invoice.object(.endive).bytes))
-        let body = simulator().thinEvent(
-            "v1.invoice.payment_failed",
-            id: "evt_thin",
-            created: "2026-03-01T12:00:00Z",
-            related: ("invoice", "in_2", "/v1/invoices/in_2")
-        ).bytes
+        let body = simulator().thin("v1.invoice.payment_failed", of: ("invoice", "in_2", "/v1/invoices/in_2"))
         let result = try await adapter.receive(try simulator().delivery(body, receivedAt: date(created + 120)))
         let isTrouble = status == "open" || status == "uncollectible"
         #expect(result.kinds == (isTrouble ? ["billing_issue"] : []))

@@ -2,6 +2,7 @@ import FoundationEssentials
 import NotificationSimulator
 import Normalizer
 import Stripe
+import WireJSON
 
 let secret = SecretBytes("whsec_test_0123456789")
 
@@ -31,6 +32,29 @@ extension StripeAdapter {
         -> Normalization
     {
         try normalize(try authenticate(try simulator.delivery(body, receivedAt: date(seconds + 2))))
+    }
+}
+
+extension StripeSimulator {
+    /// A thin event, which names its object by type, id and path.
+    func thin(
+        _ type: String,
+        of object: (String, String, String) = ("subscription", "sub_1", "/v1/subscriptions/sub_1"),
+        id: String = "evt_thin"
+    ) -> [UInt8] {
+        thinEvent(type, id: id, created: "2026-03-01T12:00:00Z", related: object).bytes
+    }
+}
+
+extension StripeInvoice {
+    /// The notification of what became of it, signed at that time.
+    func reported(
+        _ type: String = "paid",
+        at time: Int64,
+        in version: StripeSimulator.Version = .endive
+    ) -> RareFlowTests.Taken {
+        let object = JSONText.object(object(version))
+        return PaymentJoinTests.event("invoice.\(type)", object, at: time, id: "evt_\(id)_\(type)", in: version)
     }
 }
 

@@ -59,13 +59,10 @@ struct StatedDetailTests {
         let text = JSONText.object(members).text
         let none = "\"cancellation_details\":{\"comment\":null,\"feedback\":null,\"reason\":null}"
         try #require(text.contains(none))
-        let body = simulator(.endive).event(
-            "customer.subscription.deleted",
-            id: "evt_deleted",
-            created: created + 10 * day,
-            object: .raw(text.replacing(none, with: "\"cancellation_details\":\(details)"))
-        ).bytes
-        guard case .expired(let end)? = try adapter().take(body, at: created + 10 * day).events.first?.event else {
+        let stated = JSONText.raw(text.replacing(none, with: "\"cancellation_details\":\(details)"))
+        let time = created + 10 * day
+        let body = PaymentJoinTests.event("customer.subscription.deleted", stated, at: time, in: .endive).body
+        guard case .expired(let end)? = try adapter().take(body, at: time).events.first?.event else {
             return nil
         }
         return end
@@ -168,13 +165,7 @@ struct StatedDetailTests {
             "\"collection_method\":\"charge_automatically\"",
             with: "\"collection_method\":\"send_invoice\""
         )
-        let body = simulator(version).event(
-            "customer.subscription.created",
-            id: "evt_created",
-            created: created,
-            object: .raw(text)
-        ).bytes
-        return (body, created)
+        return PaymentJoinTests.event("customer.subscription.created", .raw(text), at: created, in: version)
     }
 
     @Test(
@@ -210,13 +201,7 @@ struct StatedDetailTests {
         let line = StripeInvoice.Line(.basic, from: created, to: created + 30 * day)
         var invoice = StripeInvoice("in_1", reason: "subscription_create", lines: [line], created: created)
         (invoice.status, invoice.paidAt, invoice.collectionMethod) = ("paid", created + 9 * day, "send_invoice")
-        let event = simulator(version).event(
-            "invoice.paid",
-            id: "evt_paid",
-            created: created + 9 * day,
-            object: .object(invoice.object(version))
-        )
-        let (begun, paid) = (sent("active", version), (body: event.bytes, time: created + 9 * day))
+        let (begun, paid) = (sent("active", version), invoice.reported(at: created + 9 * day, in: version))
         for (policy, expected) in [
             (.keeps, [.started, .notice]), (.waitsForPayment, [.purchasePending, .started]),
         ] as [(StripeAdapter.Policy.SentInvoiceAccess, [LifecycleEvent.Kind])] {

@@ -53,13 +53,7 @@ struct StatedTermsTests {
         var invoice = StripeInvoice(id, reason: reason, lines: [line], created: period.start)
         (invoice.discount, invoice.country, invoice.paidAt) = (discount, country, period.start + 3600)
         let time = period.start + (reason == "subscription_create" ? 2 : 3600)
-        let body = simulator(version).event(
-            "invoice.paid",
-            id: "evt_\(id)",
-            created: time,
-            object: .object(invoice.object(version))
-        ).bytes
-        return (body, time)
+        return invoice.reported(at: time, in: version)
     }
 
     @Test("a first month with a coupon is introductory, and the month after it the regular price", arguments: versions)

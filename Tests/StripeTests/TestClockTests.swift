@@ -48,8 +48,7 @@ struct TestClockTests {
             created: subscription.start
         )
         invoice.paidAt = subscription.start + 3600
-        let object = JSONText.object(invoice.object(version))
-        return (simulator().event("invoice.paid", id: "evt_\(id)", created: time, object: object).bytes, time)
+        return invoice.reported(at: time, in: version)
     }
 
     @Test("a period that the clock has reached has begun", arguments: clocks)
@@ -163,19 +162,15 @@ struct TestClockTests {
             lookup.completesSnapshots = true
             $0.lookup = lookup
         }
-        let refund = simulator().event(
-            "refund.created",
-            id: "evt_re",
-            created: created,
-            object: OneFactTests.refund("succeeded")
-        ).bytes
+        let refunded = OneFactTests.refund("succeeded")
+        let refund = PaymentJoinTests.event("refund.created", refunded, at: created, in: Self.version)
         var host = try Flow.Host(adapter)
         try host.take(Self.began(first, at: created - 60))
         try host.take(Self.updated(second, from: first, at: created - 40))
         func reported(_ body: [UInt8]) async throws -> Normalization {
             try await adapter.receive(simulator().delivery(body, receivedAt: date(created + 2)))
         }
-        try host.take(await reported(refund))
+        try host.take(await reported(refund.body))
         #expect(host.acts.last?.event.accessEffect == LifecycleEvent.AccessEffect.none)
         #expect(host.state.access(at: date(created + clock)).isGranted)
         try host.take(await reported(PitfallRowTests.dispute("lost", at: created)))

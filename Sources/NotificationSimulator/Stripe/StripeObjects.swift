@@ -70,11 +70,14 @@ package struct StripeSubscription: Sendable {
         package var id: String
         package var price: StripePrice
         package var quantity: Int64?
+        /// Its own, since basil, if it is billed in another rhythm than the others.
+        package var period: Range<Int64>?
 
-        package init(_ id: String, _ price: StripePrice, quantity: Int64? = 1) {
+        package init(_ id: String, _ price: StripePrice, quantity: Int64? = 1, period: Range<Int64>? = nil) {
             self.id = id
             self.price = price
             self.quantity = price.isMetered ? nil : quantity
+            self.period = period
         }
     }
 
@@ -186,8 +189,8 @@ package struct StripeSubscription: Sendable {
         var members = JSONMembers([("id", .string(item.id)), ("object", "subscription_item")])
         members.append("created", .integer(startDate))
         if version.isBasilOrLater {
-            members.append("current_period_end", .integer(end))
-            members.append("current_period_start", .integer(start))
+            members.append("current_period_end", .integer(item.period?.upperBound ?? end))
+            members.append("current_period_start", .integer(item.period?.lowerBound ?? start))
         }
         members.append("metadata", [:])
         members.append("plan", item.price.plan())
