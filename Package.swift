@@ -311,8 +311,9 @@ let package = Package(
         .testTarget(
             name: "AppleJWSTests",
             dependencies: [
-                "AppleJWS", "ConformanceVectors", "LifecycleEvents", "Normalizer", "NotificationSimulator",
-                "SchemaSupport", "SignatureCore", "SignatureIssuing", "VectorGenerator", "WireJSON",
+                "AppleJWS", "ConformanceVectors", "LifecycleEvents", "Normalizer", "NormalizerTesting",
+                "NotificationSimulator", "SchemaSupport", "SignatureCore", "SignatureIssuing", "VectorGenerator",
+                "WireJSON",
             ],
             swiftSettings: strict
         ),

@@ -1,5 +1,6 @@
 import AppleJWS
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -26,12 +27,6 @@ struct AppleClaimTests {
         )
     }
 
-    private func ledger(_ results: [Normalization]) -> AccountLedger {
-        var ledger = AccountLedger()
-        for result in results { _ = ledger.apply(result) }
-        return ledger
-    }
-
     private func access(_ account: Account, _ ledger: AccountLedger) -> AccountAccess {
         ledger.access(of: account.identifiers, at: day(20))
     }
@@ -39,12 +34,12 @@ struct AppleClaimTests {
     @Test("belong to who hands them in, signed in", arguments: [false, true])
     func claimed(isShared: Bool) throws {
         let result = try upload(signed: 1, isShared: isShared)
-        #expect(!access(Self.ada, ledger([result])).decision.isGranted)
+        #expect(!access(Self.ada, AccountLedger(applying: [result])).decision.isGranted)
         let claimed = result.claimed(by: Self.ada, at: day(2))
         #expect(claimed.events == result.events)
         #expect(claimed.lineages == result.lineages)
         for results in [[claimed], [claimed, claimed], [result, claimed], [claimed, result]] {
-            let ledger = ledger(results)
+            let ledger = AccountLedger(applying: results)
             #expect(access(Self.ada, ledger).decision.isGranted)
             #expect(access(Self.ada, ledger).conflicts == [])
             #expect(!access(Self.bob, ledger).decision.isGranted)
@@ -63,7 +58,7 @@ struct AppleClaimTests {
         // A claim by the owner under the other spelling is the owner's.
         var result = try upload(signed: 1, token: Self.ada.id)
         if isClaimed { result = result.claimed(by: upper, at: day(2)) }
-        let ledger = ledger([result])
+        let ledger = AccountLedger(applying: [result])
         #expect(access(upper, ledger).decision.isGranted)
         #expect(access(upper, ledger).conflicts == [])
         #expect(ledger.accounts.filter { $0.source == .appAccountToken } == Self.ada.identifiers)
@@ -77,7 +72,7 @@ struct AppleClaimTests {
         let first = try upload(signed: 5).claimed(by: Self.ada, at: day(5))
         let second = try upload(signed: 1).claimed(by: Self.bob, at: day(9))
         for results in [[first, second], [second, first], [first, second, first, second]] {
-            let ledger = ledger(results)
+            let ledger = AccountLedger(applying: results)
             #expect(access(Self.ada, ledger).decision.isGranted)
             #expect(!access(Self.bob, ledger).decision.isGranted)
             #expect(access(Self.bob, ledger).conflicts.map(\.existing) == Self.ada.identifiers)
@@ -91,12 +86,14 @@ struct AppleClaimTests {
             for results in [
                 [named, named.claimed(by: Self.bob, at: day(5))], [named.claimed(by: Self.bob, at: day(5))],
             ] {
-                let ledger = ledger(results)
+                let ledger = AccountLedger(applying: results)
                 #expect(access(Self.ada, ledger).decision.isGranted)
                 #expect(!access(Self.bob, ledger).decision.isGranted)
                 #expect(access(Self.bob, ledger).conflicts.map(\.claimed) == Self.bob.identifiers)
             }
-            #expect(access(Self.ada, ledger([named.claimed(by: Self.ada, at: day(5))])).conflicts == [])
+            #expect(
+                access(Self.ada, AccountLedger(applying: [named.claimed(by: Self.ada, at: day(5))])).conflicts == []
+            )
         }
     }
 
@@ -112,7 +109,7 @@ struct AppleClaimTests {
             [named, claimed], [claimed, named], [claimed, unnamed, named],
             [named.claimed(by: Self.bob, at: day(claimedAt))],
         ] {
-            let ledger = ledger(results)
+            let ledger = AccountLedger(applying: results)
             #expect(access(Self.ada, ledger).decision.isGranted)
             #expect(!access(Self.bob, ledger).decision.isGranted)
             #expect(access(Self.bob, ledger).conflicts.map(\.existing) == Self.ada.identifiers)
@@ -124,7 +121,7 @@ struct AppleClaimTests {
         // An account that the store names too has made no claim against it.
         let confirmed = StoreStatement.claim(of: lineage, by: Self.ada, at: day(claimedAt))
         for results in [[claimed, named], [named, claimed]] {
-            var ledger = ledger(results)
+            var ledger = AccountLedger(applying: results)
             ledger.apply(confirmed)
             #expect(access(Self.ada, ledger).decision.isGranted)
             #expect(access(Self.ada, ledger).conflicts == [])
@@ -138,9 +135,9 @@ struct AppleClaimTests {
         let claim = StoreStatement.claim(of: lineage, by: Self.ada, at: day(2))
         let claimed = Normalization(noChange: .init(.unchanged, statement: claim))
         for results in [[result, claimed], [claimed, result]] {
-            #expect(access(Self.ada, ledger(results)).decision.isGranted)
+            #expect(access(Self.ada, AccountLedger(applying: results)).decision.isGranted)
         }
-        #expect(!access(Self.ada, ledger([claimed])).decision.isGranted)
+        #expect(!access(Self.ada, AccountLedger(applying: [claimed])).decision.isGranted)
     }
 
     @Test("A result that is about no purchase has nothing to claim")

@@ -1,5 +1,6 @@
 import AppleJWS
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -78,8 +79,7 @@ struct AppleItemRefundTests {
     private func balance(_ events: [NormalizedEvent]) -> [Int64] {
         let policy = CreditPolicy(["coins": .init(credits: 100), "basic": .init(credits: 100)])
         return [events, events.reversed()].map { order in
-            var ledger = AccountLedger()
-            for event in order { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order)
             return CreditStatement(of: ledger.states, under: policy, uses: [], at: day(11)).balance
         }
     }
@@ -121,8 +121,7 @@ struct AppleItemRefundTests {
         ]
         let events = begun + (try reported("REFUND", subscription, status: 1, items: refunded, at: day(10.1)))
         #expect(scopes(events) == [.fraction(try #require(ExactDecimal("0.2002")))])
-        var ledger = AccountLedger()
-        for event in events { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: events)
         #expect(ledger.states[0].access(at: day(11)).isGranted)
     }
 
@@ -159,8 +158,7 @@ struct AppleItemRefundTests {
         )
         let policy = CreditPolicy(["plan": .init(credits: 1000), "extra": .init(credits: 100)])
         for order in [begun + refunded, refunded + begun, refunded, begun + refunded + next, next + refunded + begun] {
-            var ledger = AccountLedger()
-            for event in order { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order)
             let state = try #require(ledger.states.first)
             func products(at days: Double) -> [ProductID] {
                 guard case .granted(_, let grant) = state.access(at: day(days)) else { return [] }

@@ -1,5 +1,6 @@
 import AppleJWS
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -28,8 +29,7 @@ struct ApplePurchaseTests {
                 receivedAt: day(at)
             ).events
         }
-        var ledger = AccountLedger()
-        for event in try events(0.01) { _ = ledger.apply(event) }
+        var ledger = try AccountLedger(applying: events(0.01))
         #expect(ledger.states[0].access(at: day(5)).isGranted)
         transaction.revocationDate = day(10)
         transaction.revocationReason = 0

@@ -1,5 +1,6 @@
 import AppleJWS
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -60,8 +61,7 @@ struct AppleRareFlowTests {
     }
 
     func state(_ events: [NormalizedEvent]) throws -> SubscriptionState {
-        var ledger = AccountLedger()
-        for event in events { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: events)
         return try #require(ledger.states.first)
     }
 

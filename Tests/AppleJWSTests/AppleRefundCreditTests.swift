@@ -1,5 +1,6 @@
 import AppleJWS
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -57,8 +58,7 @@ struct AppleRefundCreditTests {
     /// How many credits there were, and are after the refund.
     private func credits(_ events: [NormalizedEvent]) -> [Int64] {
         let policy = CreditPolicy(["pro": .init(credits: 100, familySharedCredits: 40)])
-        var ledger = AccountLedger()
-        for event in events { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: events)
         return [5, 15].map { CreditStatement(of: ledger.states, under: policy, uses: [], at: day($0)).balance }
     }
 

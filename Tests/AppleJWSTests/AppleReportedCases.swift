@@ -1,5 +1,6 @@
 import AppleJWS
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import Testing
@@ -96,8 +97,7 @@ struct AppleReportedCases {
         var orders = [results, results.reversed()]
         for index in results.indices { orders.append([results[index]] + results) }
         let states = try orders.map { order in
-            var ledger = AccountLedger()
-            for result in order { _ = ledger.apply(result) }
+            let ledger = AccountLedger(applying: order)
             return try #require(ledger.states.first)
         }
         for state in states { #expect(state == states[0]) }

@@ -2,6 +2,7 @@ import AppleJWS
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import NormalizerTesting
 import Testing
 
 @Suite("A snapshot is complete: what it leaves out is no longer so")
@@ -89,7 +90,7 @@ struct AppleSnapshotTests {
                     )
                 )
             ],
-            origin: Origin(type: "R", channel: .webhook, evidence: .init(.unchecked), digest: "r", mapper: "test/1")
+            origin: .madeUp(digest: "r")
         )
         let relayed = Normalization(noChange: .init(.unchanged, statement: relay))
         for (minutes, isGranted) in [(3.0, false), (10.9, false), (11.1, true)] {
@@ -115,7 +116,7 @@ struct AppleSnapshotTests {
                     )
                 )
             ],
-            origin: Origin(type: "R", channel: .webhook, evidence: .init(.unchecked), digest: "r", mapper: "test/1")
+            origin: .madeUp(digest: "r")
         )
         let results = [
             try begun(), try refund(), try cases.uploaded(cases.transaction(), at: 15),
@@ -248,7 +249,7 @@ struct AppleSnapshotTests {
             provider: .apple,
             assertedAt: cases.day(31),
             facts: [.periodEnded(.init(start: cases.day(20), transaction: "2", at: cases.day(21), reason: .customer))],
-            origin: Origin(type: "E", channel: .webhook, evidence: .init(.unchecked), digest: "e", mapper: "test/1")
+            origin: .madeUp(digest: "e")
         )
         let state = try cases.state([begun(), Normalization(noChange: .init(.unchanged, statement: end))])
         #expect(state.access(at: cases.day(25)).isGranted)

@@ -10,8 +10,6 @@ import WireJSON
 /// Google knows an add-on by the token, and RevenueCat by the order, each with the product.
 @Suite("Add-ons of one Play order, two channels")
 struct AddOnIdentityTests {
-    private typealias JSON = GoogleVectors.JSON
-
     private func item(_ product: String, _ holding: Holding) -> JSONText {
         [
             "product_id": .string("\(product):\(holding.plan)"),
@@ -181,8 +179,7 @@ struct AddOnIdentityTests {
         #expect(Self.items(channels.google) == Self.items(channels.relayed))
         let (google, relayed) = try await (Self.results(story, addOns: addOns), Self.relayed(story))
         for order in [google, relayed, google + relayed, relayed + google] {
-            var ledger = AccountLedger()
-            for result in order { _ = ledger.apply(result) }
+            let ledger = AccountLedger(applying: order)
             #expect(ledger.states.count == 2)
             #expect([1, 31, 36].map { Self.balance(ledger, day: $0) } == [570, 570, 0])
             let later = Date(millisecondsSince1970: Day.of(36))
@@ -220,8 +217,7 @@ struct AddOnIdentityTests {
         #expect(refund.map(\.product?.id.rawValue) == [product])
         let ends = one.flatMap(\.events).filter { $0.kind == .revoked || $0.kind == .expired }
         #expect(Set(ends.map(\.product?.id.rawValue)) == [product])
-        var ledger = AccountLedger()
-        for result in [bought] + one { _ = ledger.apply(result) }
+        let ledger = AccountLedger(applying: [bought] + one)
         #expect(Self.balance(ledger, day: 9) == 570)
         #expect(Self.balance(ledger, day: 11) == (product == "alpha" ? 500 : 70))
         // The rest is another refund, under another id.

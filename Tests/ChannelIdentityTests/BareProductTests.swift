@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Normalizer
+import NormalizerTesting
 import NotificationSimulator
 import Testing
 import WireJSON
@@ -25,8 +26,7 @@ struct BareProductTests {
             "premium": .init(credits: 200, price: Money(ExactDecimal(10), "EUR")),
         ])
         for order in [channels.google + channels.relayed, channels.relayed + channels.google] {
-            var ledger = AccountLedger()
-            for event in order { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order)
             let time = try #require(order.map(\.receivedAt).max())
             let statement = CreditStatement(of: ledger.states, under: policy, uses: [], at: time)
             #expect(statement.grants.map(\.credits) == [200])

@@ -2,6 +2,7 @@ import ConformanceVectors
 import FuzzTargets
 import Foundation
 import Normalizer
+import NormalizerTesting
 import RevenueCatEvents
 import SchemaSupport
 import Testing
@@ -23,8 +24,7 @@ import WireJSON
         )
         let event = try #require(result.events.first)
         #expect(try schema("docs/event-schema.json").violation(document(event)) == nil)
-        var ledger = AccountLedger()
-        for statement in result.statements { ledger.apply(statement) }
+        let ledger = AccountLedger(applying: result.statements)
         let state = try #require(ledger.states.first)
         #expect(state.access(at: start).isGranted)
         #expect(try schema("docs/state-schema.json").violation(document(state)) == nil)

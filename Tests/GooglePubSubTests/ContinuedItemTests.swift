@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -18,11 +19,7 @@ struct ContinuedItemTests {
     static let start = Vectors.event
     static let day = Vectors.day
 
-    static func ledger(_ events: [[NormalizedEvent]]) -> AccountLedger {
-        var ledger = AccountLedger()
-        for event in events.joined() { _ = ledger.apply(event) }
-        return ledger
-    }
+    static func ledger(_ events: [[NormalizedEvent]]) -> AccountLedger { AccountLedger(applying: events.joined()) }
 
     /// Bought; a change for the end of the period; the old token expires as replaced.
     @Test("deferred change keeps access until the end of the period", arguments: [true, false], [nil, 0])

@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -57,8 +58,7 @@ struct ForgottenItemTests {
         ).normalization
         #expect(over.kinds == [word.kind])
         for order in [[bought, over], [over, bought], [bought, over, bought, over]] {
-            var ledger = AccountLedger()
-            for result in order { _ = ledger.apply(result) }
+            let ledger = AccountLedger(applying: order)
             for (moment, products) in [(time - 1, ["audio", "premium"] as [ProductID]), (time + 1, []), (end - 1, [])] {
                 let granted = ledger.states.compactMap { state in
                     let snapshot = state.snapshot(at: Play.date(moment))
@@ -120,8 +120,7 @@ struct ForgottenItemTests {
             ([began, followed, ended], .duplicate), ([began, forgotten], .duplicate),
         ]
         for (index, (story, disposition)) in stories.enumerated() {
-            var ledger = AccountLedger()
-            for result in story { _ = ledger.apply(result) }
+            var ledger = AccountLedger(applying: story)
             #expect(ledger.apply(forgotten).map(\.disposition) == [disposition], "story \(index)")
         }
     }

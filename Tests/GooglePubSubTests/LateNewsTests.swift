@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -103,8 +104,7 @@ struct LateNewsTests {
             at: Self.start + at * Self.day,
             askedAt: Self.start + asked * Self.day
         )
-        var usual = AccountLedger()
-        for normalization in inTime { _ = usual.apply(normalization) }
+        let usual = AccountLedger(applying: inTime)
         let expected = Self.grants(usual)
         #expect(expected.map(\.credits) == [200, 200, 200])
         for place in 0...inTime.count {

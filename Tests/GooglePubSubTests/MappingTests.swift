@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -136,8 +137,7 @@ struct MappingTests {
         #expect(Set(events.map(\.id)).count == 2)
         #expect(Set(events.compactMap(\.subscription)).count == 2)
         #expect(events.map(\.product?.id) == ["premium", "voice"])
-        var ledger = AccountLedger()
-        for event in events { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: events)
         for product in ["premium:monthly", "voice:monthly"] as [ProductID] {
             #expect(
                 ledger.states.contains { $0.snapshot(at: Play.date(Vectors.noon)).product == product },

@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -28,8 +29,7 @@ struct PastAccessTests {
                 [first] + chapters.indices.filter { $0 != first }
             })
         {
-            var ledger = AccountLedger()
-            for index in order { _ = ledger.apply(chapters[index]) }
+            let ledger = AccountLedger(applying: order.map { chapters[$0] })
             let state = try #require(ledger.states.first)
             for (day, isGranted) in expected {
                 let access = state.access(at: Play.date(start + day * Self.day))
@@ -133,8 +133,7 @@ struct PastAccessTests {
             for order in [
                 chapters, chapters.reversed(), [hold, bought, paused] + rest, rest + [paused, hold, bought],
             ] {
-                var ledger = AccountLedger()
-                for chapter in order { _ = ledger.apply(chapter) }
+                let ledger = AccountLedger(applying: order)
                 let state = try #require(ledger.states.first)
                 for (day, status) in expected {
                     #expect(state.snapshot(at: Play.date(Self.start + day * Self.day)).status == status, "day \(day)")

@@ -59,8 +59,7 @@ struct RemovedItemTests {
         let left = removed == "audio" ? "premium" : "audio"
         let credits: Int64 = left == "premium" ? 100 : 7
         for order in permutations(of: Array(chapters.indices)) {
-            var ledger = AccountLedger()
-            for index in order { _ = ledger.apply(chapters[index]) }
+            let ledger = AccountLedger(applying: order.map { chapters[$0] })
             func granted(_ days: Int64) -> [ProductID: Set<SubscriptionID>] {
                 let time = Play.date(Self.start + days * Self.day)
                 let states = ledger.states.filter { $0.access(at: time).isGranted }
@@ -138,8 +137,7 @@ struct RemovedItemTests {
     @Test("a token that was lost for a while is the same purchase, item by item")
     func unreported() throws {
         let chapters = try Self.chapters(removing: "audio", isListedOnce: false)
-        var ledger = AccountLedger()
-        for chapter in [chapters[0], chapters[3]] { _ = ledger.apply(chapter) }
+        let ledger = AccountLedger(applying: [chapters[0], chapters[3]])
         #expect(ledger.states.count == 2)
         let access = ledger.states.map { $0.access(at: Play.date(Self.start + 65 * Self.day)).isGranted }
         #expect(access.filter(\.self).count == 1)
@@ -186,8 +184,7 @@ struct RemovedItemTests {
             at: Self.start + 10 * Self.day,
             askedAt: Self.start + 40 * Self.day
         )
-        var ledger = AccountLedger()
-        for chapter in chapters.prefix(3) { _ = ledger.apply(chapter) }
+        var ledger = AccountLedger(applying: chapters.prefix(3))
         #expect(ledger.apply(again).filter(\.isNews).isEmpty)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -357,8 +358,7 @@ struct ReplacementCreditTests {
         let late = try Play.mapProduct(Vectors.oneTimeHint(1), taken).events
         let voided = try Play.mapProduct(Vectors.voidedHint(2, 1, order: Vectors.productOrder), taken).events
         for order in [[late], [late, voided], [voided, late], [late, voided, late, voided]] {
-            var ledger = AccountLedger()
-            for event in (isKnown ? bought : []) + order.joined() { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: (isKnown ? bought : []) + order.joined())
             let end = Date(timeIntervalSince1970: 4_000_000_000)
             #expect(CreditStatement(of: ledger.states, under: policy, uses: [], at: end).balance == 0)
         }

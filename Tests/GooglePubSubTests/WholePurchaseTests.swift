@@ -1,6 +1,7 @@
 import ConformanceVectors
 import FoundationEssentials
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -11,12 +12,6 @@ struct WholePurchaseTests {
     typealias Vectors = GoogleVectors
     static let start = Vectors.event
     static let day = Vectors.day
-
-    private static func ledger(_ results: [Normalization]) -> AccountLedger {
-        var ledger = AccountLedger()
-        for result in results { _ = ledger.apply(result) }
-        return ledger
-    }
 
     private static func granted(_ ledger: AccountLedger, days: Double) -> Bool {
         ledger.states.contains { $0.access(at: Play.date(start + Int64(days * Double(day)))).isGranted }
@@ -47,7 +42,7 @@ struct WholePurchaseTests {
             try Play.map(12, revoked, at: revokedAt, askedAt: revokedAt + 5000),
         ]
         for order in [[0, 1], [1, 0]] {
-            let ledger = Self.ledger(order.map { results[$0] })
+            let ledger = AccountLedger(applying: order.map { results[$0] })
             #expect(Self.granted(ledger, days: 28))
             #expect(!Self.granted(ledger, days: 29.5), "\(order)")
         }
@@ -78,7 +73,7 @@ struct WholePurchaseTests {
             try Play.map(12, revoked, token: Vectors.oldToken, at: revokedAt, askedAt: revokedAt + 5000),
         ]
         for order in [[0, 1, 2], [0, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
-            let ledger = Self.ledger(order.map { results[$0] })
+            let ledger = AccountLedger(applying: order.map { results[$0] })
             #expect(Self.granted(ledger, days: 8))
             #expect(!Self.granted(ledger, days: 9.5), "\(order)")
             #expect(!Self.granted(ledger, days: 20), "\(order)")
@@ -119,11 +114,11 @@ struct WholePurchaseTests {
         #expect(closure.at == Play.date(changedAt))
         #expect(closure.reason == .replaced)
         // The successor ends after a day; the purchase before does not come back.
-        let ledger = Self.ledger([try Play.map(4, bought, at: Self.start), changed])
+        let ledger = AccountLedger(applying: [try Play.map(4, bought, at: Self.start), changed])
         #expect(Self.granted(ledger, days: 9.5))
         #expect(!Self.granted(ledger, days: 11))
         // Its own notification is reported as usual.
-        var reported = Self.ledger([try Play.map(4, bought, at: Self.start), changed])
+        var reported = AccountLedger(applying: [try Play.map(4, bought, at: Self.start), changed])
         let event = try #require(try Play.map(13, old, at: changedAt + 2500).events.first)
         let applied = reported.apply(event)
         #expect(applied.disposition == .superseded)
@@ -143,9 +138,9 @@ struct WholePurchaseTests {
             try Play.map(5, hold, at: holdAt, askedAt: holdAt + 1000),
             try Play.map(17, bought, at: holdAt + 5 * Self.day, askedAt: holdAt + 5 * Self.day + 1000),
         ]
-        #expect(!Self.granted(Self.ledger(Array(results.prefix(2))), days: 31))
+        #expect(!Self.granted(AccountLedger(applying: Array(results.prefix(2))), days: 31))
         for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
-            #expect(Self.granted(Self.ledger(order.map { results[$0] }), days: 40), "\(order)")
+            #expect(Self.granted(AccountLedger(applying: order.map { results[$0] }), days: 40), "\(order)")
         }
     }
 }

@@ -478,8 +478,7 @@ struct AccountStories {
         #expect(ledger.apply(reported).map(\.disposition) == [.applied])
         #expect(ledger.apply(asked) == [])
         #expect(ledger.apply(reported).map(\.disposition) == [.duplicate])
-        var expected = AccountLedger()
-        for statement in reported.statements + asked.statements { expected.apply(statement) }
+        let expected = AccountLedger(applying: reported.statements + asked.statements)
         #expect(ledger.unreportedStates == expected.states)
         #expect(ledger.states.map { $0.access(at: Self.day(29)).isGranted } == [true, true])
         #expect(ledger.states.map { $0.access(at: Self.day(59)).isGranted } == [true, false])

@@ -151,11 +151,7 @@ struct CreditLife {
         state([.refund(refund)], on: day)
     }
 
-    var ledger: AccountLedger {
-        var ledger = AccountLedger()
-        for statement in statements { ledger.apply(statement) }
-        return ledger
-    }
+    var ledger: AccountLedger { AccountLedger(applying: statements) }
 
     func statement(
         _ policy: CreditPolicy = creditPolicy,

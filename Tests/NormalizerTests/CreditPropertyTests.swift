@@ -96,8 +96,7 @@ struct CreditPropertyTests {
             let life = GeneratedCreditLife(seed: seed)
             let time = Date(millisecondsSince1970: life.moments.last ?? 0)
             let difference = Self.disturbance(life, seed: seed) { statements in
-                var ledger = AccountLedger()
-                for statement in statements { ledger.apply(statement) }
+                let ledger = AccountLedger(applying: statements)
                 return CreditStatement(of: ledger.states, under: life.policy, uses: life.creditUses, at: time)
             }
             if let (expected, actual) = difference {
@@ -112,8 +111,7 @@ struct CreditPropertyTests {
             let life = GeneratedCreditLife(seed: seed)
             var unrefunded = life
             unrefunded.refunds = []
-            var ledger = AccountLedger()
-            for statement in life.statementsWithUndoneRefunds { ledger.apply(statement) }
+            let ledger = AccountLedger(applying: life.statementsWithUndoneRefunds)
             for moment in life.moments + life.refunds.map({ $0.at + GeneratedCreditLife.hour }) {
                 let time = Date(millisecondsSince1970: moment)
                 let statement = CreditStatement(

@@ -193,8 +193,7 @@ struct GeneratedCreditLife: Codable {
     }
 
     func statement(at moment: Int64) -> CreditStatement {
-        var ledger = AccountLedger()
-        for statement in statements { ledger.apply(statement) }
+        let ledger = AccountLedger(applying: statements)
         return CreditStatement(
             of: ledger.states,
             under: policy,

@@ -51,17 +51,12 @@ struct ItemClosureTests {
 
     /// The ledger is one in every order, and put together from two.
     private static func ledger(_ statements: [StoreStatement]) throws -> AccountLedger {
-        func ledger(_ statements: some Sequence<StoreStatement>) -> AccountLedger {
-            var ledger = AccountLedger()
-            for statement in statements { ledger.apply(statement) }
-            return ledger
-        }
-        let expected = ledger(statements)
+        let expected = AccountLedger(applying: statements)
         for order in permutations(of: statements) {
-            #expect(ledger(order).states == expected.states)
+            #expect(AccountLedger(applying: order).states == expected.states)
             let half = order.count / 2
-            var merged = ledger(order.prefix(half))
-            merged.merge(ledger(order.dropFirst(half)))
+            var merged = AccountLedger(applying: order.prefix(half))
+            merged.merge(AccountLedger(applying: order.dropFirst(half)))
             #expect(merged.states == expected.states)
         }
         let stored = try expected.states.map {

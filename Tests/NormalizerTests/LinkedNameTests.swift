@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 
 @Suite("Linked lineages, one of which gives the state another name")
@@ -14,7 +15,7 @@ struct LinkedNameTests {
             provider: .apple,
             assertedAt: AccountStories.day(0),
             facts: facts,
-            origin: Origin(type: "T", channel: .webhook, evidence: .init(.unchecked), digest: id, mapper: "test/1")
+            origin: .madeUp(digest: id)
         )
     }
 
@@ -25,14 +26,9 @@ struct LinkedNameTests {
             Self.statement("O3", [.link(Self.lineage("O2"))]),
             Self.statement("O2", [.link(Self.lineage("O1")), .nextProduct(.init(nil))]),
         ]
-        func ledger(_ order: [Int]) -> AccountLedger {
-            var ledger = AccountLedger()
-            for index in order { ledger.apply(statements[index]) }
-            return ledger
-        }
-        let expected = ledger([0, 1, 2])
+        let expected = AccountLedger(applying: statements)
         #expect(expected.states.map(\.lineages) == [["O1", "O2", "O3"].map(Self.lineage)])
-        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] { #expect(ledger(order) == expected) }
+        for order in permutations(of: statements) { #expect(AccountLedger(applying: order) == expected) }
     }
 
     @Test("that a failed charge turned the earlier one's renewal off says nothing about the later one's")

@@ -49,11 +49,7 @@ struct OwnershipStories {
         return event
     }
 
-    static func ledger(_ events: [NormalizedEvent]) -> AccountLedger {
-        var ledger = AccountLedger()
-        for event in events { _ = ledger.apply(event) }
-        return ledger
-    }
+    static func ledger(_ events: [NormalizedEvent]) -> AccountLedger { AccountLedger(applying: events) }
 
     /// RevenueCat's SDK gives StoreKit an app user id that is a UUID, which the App Store writes in its own case.
     @Test("a relay's transfer moves what the store knows by the same UUID in another case", arguments: [true, false])

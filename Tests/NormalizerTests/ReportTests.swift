@@ -169,4 +169,14 @@ struct ReportTests {
             #expect(read.apply(relayed).disposition == .duplicate, "\(event.kind)")
         }
     }
+
+    @Test("an applied event that was written before it said what it gives back is read, and gives nothing back")
+    func olderApplication() throws {
+        var state = SubscriptionState(Self.lineage)
+        let applied = state.apply(AccountStories.begins("t1", "basic", from: 0, to: 31, by: .apple))
+        let text = String(decoding: try CanonicalJSON.bytes(applied), as: UTF8.self)
+        let older = text.replacing(#","is_restoration":false"#, with: "")
+        #expect(older != text)
+        #expect(try CanonicalJSON.value(AppliedEvent.self, from: Array(older.utf8)) == applied)
+    }
 }

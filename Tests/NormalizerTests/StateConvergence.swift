@@ -318,8 +318,7 @@ struct StateConvergence {
             var reference = AccountLedger()
             for event in story.events { reference.learn(event) }
             let ids = Set(story.events.map(\.id))
-            var inOrder = AccountLedger()
-            for event in story.events { _ = inOrder.apply(event) }
+            let inOrder = AccountLedger(applying: story.events)
             for _ in 0..<5 {
                 var ledger = AccountLedger()
                 var acted: Set<EventID> = []

@@ -97,12 +97,6 @@ struct Story: Decodable, Sendable, CustomTestStringConvertible {
 }
 
 extension Story {
-    func ledger(_ events: some Sequence<NormalizedEvent>) -> AccountLedger {
-        var ledger = AccountLedger()
-        for event in events { _ = ledger.apply(event) }
-        return ledger
-    }
-
     /// The differences from an expectation; empty without any.
     func differences(_ expectation: Expectation, _ ledger: AccountLedger) -> [String] {
         var differences: [String] = []
@@ -200,9 +194,9 @@ struct StateStories {
     @Test("in every order, with every event twice", arguments: Story.all)
     func anyOrder(story: Story) {
         let final = story.expect.filter { $0.after == nil }
-        let reference = story.ledger(story.events)
+        let reference = AccountLedger(applying: story.events)
         for order in story.events.orders(seed: 1) {
-            let ledger = story.ledger(order)
+            let ledger = AccountLedger(applying: order)
             #expect(ledger == reference, "\(order.map(\.kind))")
             for expectation in final {
                 let differences = story.differences(expectation, ledger)
@@ -214,7 +208,7 @@ struct StateStories {
 
     @Test("a second delivery of everything is known, and changes nothing", arguments: Story.all)
     func redelivery(story: Story) {
-        var ledger = story.ledger(story.events)
+        var ledger = AccountLedger(applying: story.events)
         let reference = ledger
         for event in story.events {
             let disposition = ledger.apply(event).disposition
@@ -228,7 +222,7 @@ struct StateStories {
 
     @Test("a state survives being written and read", arguments: Story.all)
     func codable(story: Story) throws {
-        for state in story.ledger(story.events).states {
+        for state in AccountLedger(applying: story.events).states {
             let bytes = try CanonicalJSON.bytes(state)
             let read = try CanonicalJSON.value(SubscriptionState.self, from: bytes)
             #expect(read == state)
@@ -238,10 +232,10 @@ struct StateStories {
 
     @Test("states kept apart join into the state that saw everything", arguments: Story.all)
     func joinOfParts(story: Story) {
-        let reference = story.ledger(story.events)
+        let reference = AccountLedger(applying: story.events)
         for split in 0...story.events.count {
-            var left = story.ledger(story.events[..<split])
-            var right = story.ledger(story.events[split...])
+            var left = AccountLedger(applying: story.events[..<split])
+            var right = AccountLedger(applying: story.events[split...])
             let first = left
             left.merge(right)
             right.merge(first)
@@ -254,7 +248,7 @@ struct StateStories {
 
     @Test("every decision is explained by statements of the story", arguments: Story.all)
     func explained(story: Story) {
-        let ledger = story.ledger(story.events)
+        let ledger = AccountLedger(applying: story.events)
         let known = Set(story.events.map { Citation($0) })
         for expectation in story.expect {
             for state in ledger.states {

@@ -62,29 +62,6 @@ struct AddOnTests {
         #expect(bought.map(\.subscription) == [Self.base, Self.addOn])
     }
 
-    /// RevenueCat's guide calls these different introductory periods: each product is charged by its own.
-    private func reported(
-        _ type: String,
-        _ phase: String,
-        music: (price: String, end: Int64),
-        hifi: (price: String, end: Int64)
-    ) throws -> [NormalizedEvent] {
-        try reported(
-            type,
-            at: t0 + 5000,
-            from: t0,
-            to: music.end,
-            order: Self.order,
-            changing: [
-                "period_type": .string(phase), "cancel_reason": "UNSUBSCRIBE",
-                "items": .array([
-                    item("music:monthly", music.price, until: music.end),
-                    item("hifi:monthly", hifi.price, until: hifi.end),
-                ]),
-            ]
-        )
-    }
-
     @Test("an add-on that is listed twice is reported once")
     func listedTwice() throws {
         let items = ["music:monthly", "hifi:monthly", "hifi"].map { item($0, "1.09", until: t1) }
@@ -146,8 +123,7 @@ struct AddOnTests {
     private func products(_ webhooks: [[NormalizedEvent]], at moments: [Int64]) throws -> [Set<ProductID>] {
         var expected: AccountLedger?
         for order in permutations(of: webhooks) {
-            var ledger = AccountLedger()
-            for event in order.flatMap(\.self) + order.flatMap(\.self) { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order.flatMap(\.self) + order.flatMap(\.self))
             #expect(expected ?? ledger == ledger)
             expected = ledger
         }
@@ -179,8 +155,7 @@ struct AddOnTests {
         )
         let left: [Set<ProductID>] = [both, ["music:monthly"], []]
         #expect(try products([bought, plan, addOn, ended], at: [t1 + day, t1 + 6 * day, t2]) == left)
-        var ledger = AccountLedger()
-        for event in [bought, plan, addOn, ended].joined() { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: [bought, plan, addOn, ended].joined())
         let policy = CreditPolicy(["music:monthly": .init(credits: 200), "hifi:monthly": .init(credits: 30)])
         let balances = [t0 + day, t1 + day, t1 + 6 * day, t2].map {
             CreditStatement(of: ledger.states, under: policy, uses: [], at: date($0)).balance

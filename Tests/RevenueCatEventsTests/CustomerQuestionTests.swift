@@ -22,8 +22,7 @@ struct CustomerQuestionTests {
     /// The access that a state has from the answer alone.
     static func hasAccess(_ answer: LineageAnswer) -> Bool? {
         guard case .stated(let results) = answer else { return nil }
-        var ledger = AccountLedger()
-        for result in results { _ = ledger.apply(result) }
+        let ledger = AccountLedger(applying: results)
         return ledger[ClientTests.lineage]?.access(at: askedAt).isGranted
     }
 

@@ -97,8 +97,7 @@ struct LostWebhookTests {
     private func reading(_ webhooks: [[NormalizedEvent]], on days: [Int64]) throws -> Reading {
         var known: AccountLedger?
         for order in permutations(of: webhooks) {
-            var ledger = AccountLedger()
-            for event in (order + order.reversed()).joined() { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: (order + order.reversed()).joined())
             if let known { try #require(ledger == known) }
             known = ledger
         }
@@ -192,8 +191,7 @@ struct LostWebhookTests {
                 let later = try sold.event(mention.type, at: at, from: t1, to: mention.end, because: mention.reason)
                 var known: [String]?
                 for order in permutations(of: [begun, later]) {
-                    var ledger = AccountLedger()
-                    for event in (order + order).joined() { _ = ledger.apply(event) }
+                    let ledger = AccountLedger(applying: (order + order).joined())
                     let states = ledger.states
                     let decisions = ([10, 30, 36, 41, 60] as [Int64]).map { number in
                         let moment = date(t0 + number * day)

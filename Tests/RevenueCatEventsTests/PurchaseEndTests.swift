@@ -50,8 +50,7 @@ struct PurchaseEndTests {
     private func access(_ events: [Event], at hours: [Int64]) throws -> [Bool] {
         var expected: AccountLedger?
         for order in permutations(of: events) {
-            var ledger = AccountLedger()
-            for event in try CreditTests.events(order + order) { _ = ledger.apply(event) }
+            let ledger = try AccountLedger(applying: CreditTests.events(order + order))
             #expect(expected ?? ledger == ledger)
             expected = ledger
         }

@@ -1,5 +1,6 @@
 import AppleJWS
 import FoundationEssentials
+import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
@@ -88,12 +89,6 @@ struct StoreBesideRelayTests {
         ])
     }
 
-    static func ledger(_ events: [NormalizedEvent]) -> AccountLedger {
-        var ledger = AccountLedger()
-        for event in events { _ = ledger.apply(event) }
-        return ledger
-    }
-
     @Test("a non-consumable is owned, also where RevenueCat has no entitlement for it")
     func nonConsumable() throws {
         let store = try apple(
@@ -104,17 +99,17 @@ struct StoreBesideRelayTests {
         )
         let relay = try relayed("N1", "lifetime", at: 0.002, end: nil, entitlements: .null)
         #expect(store.map(\.id) == relay.map(\.id))
-        #expect(Self.ledger(store).states[0].access(at: day(5)).isGranted, "the store alone")
-        #expect(Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
-        #expect(Self.ledger(relay + store).states[0].access(at: day(5)).isGranted, "both, relay first")
+        #expect(AccountLedger(applying: store).states[0].access(at: day(5)).isGranted, "the store alone")
+        #expect(AccountLedger(applying: store + relay).states[0].access(at: day(5)).isGranted, "both")
+        #expect(AccountLedger(applying: relay + store).states[0].access(at: day(5)).isGranted, "both, relay first")
     }
 
     @Test("a consumable is not owned for good, also where RevenueCat has an entitlement for it")
     func consumable() throws {
         let store = try apple("ONE_TIME_CHARGE", nil, of: once("N2", "coins", type: "Consumable"), at: day(0.001))
         let relay = try relayed("N2", "coins", at: 0.002, end: nil, entitlements: ["pro"])
-        #expect(!Self.ledger(store).states[0].access(at: day(5)).isGranted, "the store alone")
-        #expect(!Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
+        #expect(!AccountLedger(applying: store).states[0].access(at: day(5)).isGranted, "the store alone")
+        #expect(!AccountLedger(applying: store + relay).states[0].access(at: day(5)).isGranted, "both")
     }
 
     @Test("the end of a season, which RevenueCat alone knows, stays")
@@ -122,34 +117,13 @@ struct StoreBesideRelayTests {
         let season = once("N3", "season", type: "Non-Renewing Subscription")
         let store = try apple("ONE_TIME_CHARGE", nil, of: season, at: day(0.001))
         let relay = try relayed("N3", "season", at: 0.002, end: 90, entitlements: ["pro"])
-        #expect(Self.ledger(store + relay).states[0].access(at: day(5)).isGranted, "both")
+        #expect(AccountLedger(applying: store + relay).states[0].access(at: day(5)).isGranted, "both")
         let again = try uploaded(season, at: day(3))
-        #expect(Self.ledger(store + relay + again).states[0].access(at: day(5)).isGranted, "upload later")
+        #expect(AccountLedger(applying: store + relay + again).states[0].access(at: day(5)).isGranted, "upload later")
         let declined = try apple("REFUND_DECLINED", nil, of: season, at: day(3))
-        #expect(Self.ledger(store + relay + declined).states[0].access(at: day(5)).isGranted, "refund declined")
-    }
-
-    func monthly(_ id: String, _ product: String, from: Double, to: Double) -> AppleSimulator.Transaction {
-        var transaction = AppleSimulator.Transaction(
-            transactionId: id,
-            originalTransactionId: "S1",
-            productId: product,
-            purchaseDate: day(from),
-            type: "Auto-Renewable Subscription"
+        #expect(
+            AccountLedger(applying: store + relay + declined).states[0].access(at: day(5)).isGranted,
+            "refund declined"
         )
-        transaction.originalPurchaseDate = start
-        transaction.expiresDate = day(to)
-        transaction.price = 9_990
-        transaction.currency = "USD"
-        return transaction
-    }
-    func renewal(_ product: String, _ to: Double) -> AppleSimulator.RenewalInfo {
-        var info = AppleSimulator.RenewalInfo(
-            originalTransactionId: "S1",
-            productId: product,
-            autoRenewProductId: product
-        )
-        info.renewalDate = day(to)
-        return info
     }
 }

@@ -64,11 +64,9 @@ struct StoryTests {
     @Test("every order, with redeliveries, gives one ledger", arguments: try CommittedStory.all())
     func converges(story: CommittedStory) throws {
         let events = try Self.events(story)
-        var expected = AccountLedger()
-        for event in events { _ = expected.apply(event) }
+        let expected = AccountLedger(applying: events)
         for order in permutations(of: events) {
-            var ledger = AccountLedger()
-            for event in order { _ = ledger.apply(event) }
+            var ledger = AccountLedger(applying: order)
             // Everything once more, the last first.
             for event in order.reversed() { _ = ledger.apply(event) }
             #expect(ledger == expected)
@@ -82,7 +80,6 @@ struct StoryTests {
     static let grace = t1 + 16 * day
     static let upgrade = t0 + 15 * day
     static let back = t1 + 20 * day
-    static let refundedAt = t0 + 10 * day - 15 * minute
 
     static let outcomes: [StoryOutcome] = [
         .init("S2-1", at: t0 + day, .active, until: t2),
@@ -188,8 +185,7 @@ struct StoryTests {
 
     @Test("a story has the expected outcome", arguments: outcomes)
     func outcome(outcome: StoryOutcome) throws {
-        var ledger = AccountLedger()
-        for event in try Self.events(try Self.story(outcome.story)).reversed() { _ = ledger.apply(event) }
+        let ledger = try AccountLedger(applying: Self.events(try Self.story(outcome.story)).reversed())
         let state = try #require(ledger[outcome.lineage])
         let snapshot = state.snapshot(at: date(outcome.at))
         #expect(snapshot.status == outcome.status)
@@ -206,8 +202,7 @@ struct StoryTests {
     func pause() throws {
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.4")
         let events = try Self.events(try Self.story("S2-5"))
-        var ledger = AccountLedger()
-        for event in events.prefix(3).reversed() { _ = ledger.apply(event) }
+        var ledger = AccountLedger(applying: events.prefix(3).reversed())
         #expect(ledger[lineage]?.snapshot(at: date(t1 + day)).resumesAt == date(t1 + 30 * day))
         _ = ledger.apply(events[3])
         #expect(ledger[lineage]?.snapshot(at: date(t1 + 31 * day)).resumesAt == nil)
@@ -217,8 +212,7 @@ struct StoryTests {
     func deferralFails() throws {
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.4")
         for order in permutations(of: try Self.events(try Self.story("S2-7c"))) {
-            var ledger = AccountLedger()
-            for event in order { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order)
             #expect(ledger[lineage]?.access(at: date(t1 + 19 * hour)).isGranted == true)
             #expect(ledger[lineage]?.access(at: date(t1 + 20 * hour)).isGranted == false)
         }
@@ -227,8 +221,7 @@ struct StoryTests {
     @Test("an end that contradicts an extension is pointed out")
     func contradiction() throws {
         let lineage = SubscriptionID(store: .appStore, environment: .production, id: "O1")
-        var ledger = AccountLedger()
-        for event in try Self.events(try Self.story("S2-7d")) { _ = ledger.apply(event) }
+        let ledger = try AccountLedger(applying: Self.events(try Self.story("S2-7d")))
         #expect(ledger[lineage]?.contradictions.contains { $0.kind == .endedBeforePaidEnd } == true)
     }
 
@@ -245,8 +238,7 @@ struct StoryTests {
     )
     func customers(name: String, user: String, isGranted: Bool, time: Int64) throws {
         for order in permutations(of: try Self.events(try Self.story(name))) {
-            var ledger = AccountLedger()
-            for event in order { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order)
             let access = ledger.access(of: Account.Identifier(user, .appUserID), at: date(time))
             #expect(access.decision.isGranted == isGranted)
         }

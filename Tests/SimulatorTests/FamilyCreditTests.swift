@@ -1,4 +1,5 @@
 import Normalizer
+import NormalizerTesting
 import NotificationSimulator
 import StoryReceiving
 import Testing
@@ -13,8 +14,7 @@ struct FamilyCreditTests {
     func family(provider: Provider, shared: Int64?) async throws {
         let result = try await Simulators.play(try #require(CustomerStory.named("family")), provider)
         let policy = CreditPolicy(["com.example.app.pro.yearly": .init(credits: 500, familySharedCredits: shared)])
-        var ledger = AccountLedger()
-        for event in result.events { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: result.events)
         let last = try #require(result.events.map(\.receivedAt).max())
         let buyer = try #require(result.events.first?.subscription)
         let grants = CreditStatement(of: ledger.states, under: policy, uses: [], at: last).grants

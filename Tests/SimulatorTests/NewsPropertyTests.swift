@@ -157,8 +157,7 @@ struct NewsPropertyTests {
     func unreported(story: CustomerStory) async throws {
         for simulator in try Simulators.all.get() where story.absence(at: simulator.provider) == nil {
             let playback = try await StoryPlayback(story, by: simulator, from: Simulators.start)
-            var ledger = AccountLedger()
-            for statement in playback.taken.flatMap(\.result.statements) { ledger.apply(statement) }
+            var ledger = AccountLedger(applying: playback.taken.flatMap(\.result.statements))
             let before = ledger
             var unreported = ledger.states.flatMap { $0.unreportedEvents(receivedAt: Simulators.start) }
             #expect(!unreported.isEmpty || !playback.events.contains { $0.kind == .started })

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Normalizer
+import NormalizerTesting
 import NotificationSimulator
 import StoryReceiving
 import Testing
@@ -22,8 +23,7 @@ struct PlannedChangeCreditTests {
         )
         let events = try await Simulators.play(story, .google).events
         for order in [events, events.reversed()] {
-            var ledger = AccountLedger()
-            for event in order { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order)
             // Past the start of what was charged ahead.
             let time = try #require(events.map(\.receivedAt).max()).addingTimeInterval(2 * 86_400)
             let statement = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: time)
@@ -46,8 +46,7 @@ struct PlannedChangeCreditTests {
         let events = try await Simulators.play(story, .stripe).events
         #expect(events.contains { $0.kind == .productChanged })
         let policy = CreditPolicy(["prod_pro": .init(credits: 500), "prod_basic": .init(credits: 200)])
-        var ledger = AccountLedger()
-        for event in events { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: events)
         let time = try #require(events.map(\.receivedAt).max()).addingTimeInterval(60)
         let statement = CreditStatement(of: ledger.states, under: policy, uses: [], at: time)
         #expect(statement.grants.map(\.credits) == (isPaid ? [500, 200] : [500]))

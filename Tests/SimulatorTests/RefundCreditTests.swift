@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Normalizer
+import NormalizerTesting
 import NotificationSimulator
 import StoryReceiving
 import Testing
@@ -23,8 +24,7 @@ struct RefundCreditTests {
             CustomerStory("bought-again", "A refund, and another purchase.", steps: steps),
             .google
         )
-        var ledger = AccountLedger()
-        for event in playback.events { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: playback.events)
         let time = try #require(playback.events.map(\.receivedAt).max()).addingTimeInterval(60)
         let statement = CreditStatement(of: ledger.states, under: Self.policy, uses: [], at: time)
         #expect(statement.grants.map(\.credits) == [500, 200])
@@ -45,8 +45,7 @@ struct RefundCreditTests {
         let events = try await Simulators.play(story, .apple).events
         #expect(events.map(\.kind) == [.started, .refunded, .started])
         for order in [[0, 1, 2], [0, 2, 1]] {
-            var ledger = AccountLedger()
-            for event in order.map({ events[$0] }) { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order.map({ events[$0] }))
             let time = try #require(events.map(\.receivedAt).max()).addingTimeInterval(60)
             let statement = CreditStatement(of: ledger.states, under: Self.appStorePolicy, uses: [], at: time)
             #expect(statement.grants.map(\.credits) == [500, 200])

@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import NotificationSimulator
 import StoryReceiving
 import Testing
@@ -38,14 +39,12 @@ struct RelayedOneTimeTests {
         #expect(reported.id == bought.id)
         #expect(reported.subscription != bought.subscription)
         for events in [[bought, reported, refund], [refund, reported, bought], [reported, refund, bought]] {
-            var ledger = AccountLedger()
-            for event in events { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: events)
             let state = try #require(ledger.states.first)
             #expect(ledger.states.count == 1)
             #expect(!state.access(at: refund.assertedAt + 86_400).isGranted)
         }
-        var ledger = AccountLedger()
-        for event in [reported, bought] { _ = ledger.apply(event) }
+        let ledger = AccountLedger(applying: [reported, bought])
         #expect(ledger.states.map { $0.access(at: refund.assertedAt + 86_400).isGranted } == [true])
     }
 }

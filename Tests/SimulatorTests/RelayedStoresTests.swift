@@ -37,11 +37,9 @@ struct RelayedStoresTests {
             let simulator: any StorySimulator = isCollapsed ? InOneMoment(relay) : relay
             let taken = try await StoryPlayback(story, by: simulator, from: Self.start).taken
             #expect(taken.allSatisfy { $0.result.events.allSatisfy { $0.event.kind != .unmapped } })
-            var expected = AccountLedger()
-            for one in taken { _ = expected.apply(one.result) }
+            let expected = AccountLedger(applying: taken.map(\.result))
             for order in Self.orders(of: taken.count) {
-                var ledger = AccountLedger()
-                for index in order { _ = ledger.apply(taken[index].result) }
+                let ledger = AccountLedger(applying: order.map { taken[$0].result })
                 let found = ledger.states.flatMap { ledger.contradictions(of: $0) }.map {
                     "\($0.kind.rawValue) of \($0.subject)"
                 }

@@ -1,6 +1,7 @@
 import Foundation
 import Normalizer
 public import NotificationSimulator
+import NormalizerTesting
 import StoryReceiving
 public import Testing
 
@@ -37,8 +38,7 @@ struct StoryPlaybackTests {
     func refundsAreNoContradiction(id: String) async throws {
         let playback = try await Simulators.play(try #require(CustomerStory.named(id)), .google)
         for order in [playback.events, playback.events.reversed()] {
-            var ledger = AccountLedger()
-            for event in order { _ = ledger.apply(event) }
+            let ledger = AccountLedger(applying: order)
             #expect(ledger.states.count == 1)
             #expect(ledger.states.flatMap(\.contradictions) == [])
         }

@@ -252,8 +252,7 @@ extension QuestionTests {
         let asked = try await adapter().receive(checkoutSession: "cs_1", receivedAt: date(created + 7 * day))
         let reported = try event("checkout.session.async_payment_succeeded", Self.session(), at: created + 6 * day)
         #expect(asked.events.map(\.id) == reported.events.map(\.id))
-        var ledger = AccountLedger()
-        for result in asksFirst ? [asked, reported] : [reported, asked] { _ = ledger.apply(result) }
+        let ledger = AccountLedger(applying: asksFirst ? [asked, reported] : [reported, asked])
         #expect(ledger.states.first?.purchases.values.map(\.value.at) == [date(created + 6 * day)])
     }
 

@@ -10,7 +10,6 @@ import WireJSON
 @Suite("Several of Stripe's events in one second")
 struct SameSecondTests {
     static let versions: [StripeSimulator.Version] = [.v2020, .acacia, .endive]
-    static let start = created
     static let act = created + 40 * day
 
     /// Changes of a subscription in one second, after the second month began.

@@ -4,8 +4,6 @@ import WireJSON
 
 /// Stripe's view of a customer, scene by scene.
 struct StripeStoryteller {
-    typealias Standing = Plot.Standing
-
     /// A payment that can be refunded or disputed.
     struct Payment {
         var intent: String
