@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Normalizer
+import NormalizerTesting
 import NotificationSimulator
 import Testing
 import VectorGenerator
@@ -176,5 +177,22 @@ struct PlayProductIdentityTests {
             ],
             webhooks: [webhook("NON_RENEWING_PURCHASE", at: GoogleVectors.event)]
         )
+    }
+
+    @Test("purchase and refund have one identity, and the credits are granted once")
+    func identities() async throws {
+        let channels = try await PlayChannels(PlayStory(name: "product", steps: [Self.step(false), Self.step(true)]))
+        for events in channels.steps {
+            #expect(events.google.filter(\.isShared).map(\.id) == events.relayed.filter(\.isShared).map(\.id))
+            #expect(events.google.contains { $0.isShared })
+        }
+        let policy = CreditPolicy(["coins_100": .init(credits: 100)])
+        for (count, balance) in [(1, 100), (2, 0)] as [(Int, Int64)] {
+            for order in permutations(of: channels.steps.prefix(count).flatMap { $0.google + $0.relayed }) {
+                let states = AccountLedger(applying: order).states
+                let time = Date(millisecondsSince1970: GoogleVectors.event + GoogleVectors.day)
+                #expect(CreditStatement(of: states, under: policy, uses: [], at: time).balance == balance)
+            }
+        }
     }
 }
