@@ -44,8 +44,7 @@ struct FailedChargeTests {
             as [([TrapTests.Event], SubscriptionSnapshot.Status)]
         {
             for order in permutations(of: [traps.purchase, paused, failed] + rest) {
-                var ledger = AccountLedger()
-                for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+                let ledger = try traps.ledger(order)
                 let state = try #require(ledger[TrapTests.lineage])
                 let statuses = [t1 - 1, t1 + day, t2 - 1, t2 + day, t2 + 31 * day].map {
                     state.snapshot(at: date($0)).status
@@ -68,8 +67,7 @@ struct FailedChargeTests {
         ]
         for pair in pairs {
             for order in permutations(of: [traps.purchase] + pair) {
-                var ledger = AccountLedger()
-                for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+                var ledger = try traps.ledger(order)
                 #expect(traps.isGranted(ledger, at: grace - 1) == true)
                 #expect(traps.isGranted(ledger, at: grace) == false)
                 #expect(ledger[TrapTests.lineage]?.snapshot(at: date(grace - 1)).status == .grace)
@@ -98,8 +96,7 @@ struct FailedChargeTests {
             traps.event(type, at: t1 + 300_000, .second, changing: failing),
         ]
         for order in permutations(of: events) {
-            var ledger = AccountLedger()
-            for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+            let ledger = try traps.ledger(order)
             #expect(traps.isGranted(ledger, at: t1 + day, of: lineage) == true)
             #expect(traps.isGranted(ledger, at: t2, of: lineage) == false)
         }
@@ -258,8 +255,7 @@ struct FailedChargeTests {
         #expect(try traps.one(failed).event == .billingIssue(.init(access: .suspended)))
         #expect(try traps.one(off).event == .autoRenewDisabled(.init(reason: .billing)))
         for order in permutations(of: hasBoth ? [bought, failed, off] : [bought, off]) {
-            var ledger = AccountLedger()
-            for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+            var ledger = try traps.ledger(order)
             for moment in [at + 1, t0 + day, t1 - 1] {
                 #expect(traps.isGranted(ledger, at: moment, of: lineage) == false)
             }
@@ -296,8 +292,7 @@ struct FailedChargeTests {
         ]
         let policy = CreditPolicy(["pro_m": .init(credits: 500)])
         for order in permutations(of: events) {
-            var ledger = AccountLedger()
-            for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+            let ledger = try traps.ledger(order)
             for moment in [at + 1, at + after - 1, at + after + 1, t1 - 1] {
                 #expect(traps.isGranted(ledger, at: moment, of: lineage) == false)
                 #expect(CreditStatement(of: ledger.states, under: policy, uses: [], at: date(moment)).balance == 0)
@@ -324,8 +319,7 @@ struct FailedChargeTests {
         for end in [cut, t1] {
             let undone = traps.event("REFUND_REVERSED", at: t0 + 13 * day, Period(t0, to: end, "O1"))
             for order in permutations(of: [traps.purchase, refund, over, undone]) {
-                var ledger = AccountLedger()
-                for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+                let ledger = try traps.ledger(order)
                 #expect(traps.isGranted(ledger, at: t1 - 1) == true)
                 #expect(traps.isGranted(ledger, at: t1) == false)
             }
@@ -336,8 +330,7 @@ struct FailedChargeTests {
 extension FailedChargeTests {
     private func check(_ events: [TrapTests.Event], _ expected: [(time: Int64, isGranted: Bool)]) throws {
         for order in permutations(of: events) {
-            var ledger = AccountLedger()
-            for event in order { for event in try traps.normalization(event).events { _ = ledger.apply(event) } }
+            let ledger = try traps.ledger(order)
             for (time, isGranted) in expected {
                 #expect(traps.isGranted(ledger, at: time) == isGranted, "\(date(time))")
             }

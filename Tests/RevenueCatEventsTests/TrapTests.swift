@@ -30,10 +30,10 @@ struct TrapTests {
         return try #require(events.first)
     }
 
-    func ledger(_ events: Event...) throws -> AccountLedger {
-        var ledger = AccountLedger()
-        for event in events { for event in try normalization(event).events { _ = ledger.apply(event) } }
-        return ledger
+    func ledger(_ events: Event...) throws -> AccountLedger { try ledger(events) }
+
+    func ledger(_ events: [Event]) throws -> AccountLedger {
+        AccountLedger(applying: try events.flatMap { try normalization($0).events })
     }
 
     func event(
@@ -377,8 +377,7 @@ struct TrapTests {
                 changing: ["store": "PLAY_STORE", "original_transaction_id": "GPA.1", "product_id": "s:a"]
             )
             for order in permutations(of: [old, new, end]) {
-                var ledger = AccountLedger()
-                for event in order { for event in try normalization(event).events { _ = ledger.apply(event) } }
+                let ledger = try ledger(order)
                 let access = ledger.access(of: Account.Identifier("u1", .appUserID), at: date(t0 + 2 * day))
                 #expect(access.decision.isGranted)
                 // One purchase, under its first name.
@@ -574,8 +573,7 @@ struct TrapTests {
         let end = event("EXPIRATION", at: t0 + 2 * minute, Period(t0, to: t0 + 2 * minute, "GPA.7"), changing: order)
         let lineage = SubscriptionID(store: .playStore, environment: .production, id: "GPA.7")
         for order in permutations(of: [first, second, end]) {
-            var ledger = AccountLedger()
-            for event in order { for event in try normalization(event).events { _ = ledger.apply(event) } }
+            let ledger = try ledger(order)
             #expect(isGranted(ledger, at: t0 + 20 * minute, of: lineage) == true)
             #expect(ledger[lineage]?.snapshot(at: date(t0 + 20 * minute)).willRenew == false)
         }
