@@ -12,6 +12,7 @@ import WireJSON
 struct PaymentJoinTests {
     static let versions: [StripeSimulator.Version] = [.v2020, .acacia, .endive]
     static let sold: Int64 = 999
+    private typealias Host = RareFlowTests.Host
 
     static func event(
         _ type: String,
@@ -85,23 +86,6 @@ struct PaymentJoinTests {
         try policed { $0.refundSource = .refunds }
     }
 
-    /// The ledger after all deliveries, and how often each kind of event was news.
-    private func played(
-        _ deliveries: [RareFlowTests.Taken],
-        _ adapter: StripeAdapter
-    ) throws -> (ledger: AccountLedger, news: [NormalizedEvent]) {
-        var ledger = AccountLedger()
-        var seen: Set<EventID> = []
-        var news: [NormalizedEvent] = []
-        for delivery in deliveries {
-            for applied in ledger.apply(try adapter.take(delivery.body, at: delivery.time))
-            where seen.insert(applied.event.id).inserted && applied.disposition == .applied {
-                news.append(applied.event)
-            }
-        }
-        return (ledger, news)
-    }
-
     @Test("the simulator's refund of half a month takes half of its credits", arguments: versions)
     func simulated(version: StripeSimulator.Version) throws {
         let simulator = StripeSimulator(seed: "refund", version: version)
@@ -126,14 +110,14 @@ struct PaymentJoinTests {
         let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, in: version)
         let adapter = try adapter(version)
         for order in permutations(of: try Self.purchase(version) + [refund]) {
-            let (ledger, _) = try played(order, adapter)
+            let ledger = try Host(adapter, order).ledger
             let state = try #require(ledger[PitfallTests.lineage])
             #expect(ledger.states.count == 1)
             // The subscription goes on, as Stripe's does.
             #expect(state.access(at: date(created + 6 * day)).isGranted)
             #expect(state.contradictions.isEmpty)
         }
-        let (_, news) = try played(try Self.purchase(version) + [refund], adapter)
+        let news = try Host(adapter, Self.purchase(version) + [refund]).acts
         let refunded = try #require(news.last)
         #expect(refunded.account?.id == "cus_1")
         #expect(refunded.transaction == "in_1")
@@ -151,7 +135,7 @@ struct PaymentJoinTests {
             Self.refund(id, amount, of: payment, at: created + day * 86_400, in: version)
         }
         func scopes(_ refunds: [RareFlowTests.Taken]) throws -> [LifecycleEvent.Refund.Scope?] {
-            try played(try Self.purchase(version) + refunds, try adapter(version)).news.compactMap {
+            try Host(adapter(version), Self.purchase(version) + refunds).acts.compactMap {
                 guard case .refunded(let refund) = $0.event else { return nil }
                 return refund.scope
             }
@@ -183,7 +167,7 @@ struct PaymentJoinTests {
         ]
         for disputes in whole {
             for order in permutations(of: try Self.purchase(version) + disputes) {
-                let state = try #require(try played(order, adapter).ledger[PitfallTests.lineage])
+                let state = try Host(adapter, order).state
                 #expect(state.access(at: date(created + 4 * day)).isGranted)
                 #expect(!state.access(at: date(created + 6 * day)).isGranted)
                 #expect(state.snapshot(at: date(created + 6 * day)).status == .refunded)
@@ -221,15 +205,15 @@ struct PaymentJoinTests {
         if version != .endive { purchases.append(Array(try Self.purchase(version).dropLast())) }
         for purchase in purchases {
             for order in permutations(of: purchase + [lost]) {
-                let state = try #require(try played(order, adapter).ledger[PitfallTests.lineage])
+                let state = try Host(adapter, order).state
                 #expect(!state.access(at: date(created + 6 * day)).isGranted)
                 #expect(state.snapshot(at: date(created + 6 * day)).status == .refunded)
                 #expect(state.contradictions.isEmpty)
             }
-            let (ledger, news) = try played(purchase + [refunded], adapter)
-            #expect(ledger.states.count == 1)
-            #expect(ledger[PitfallTests.lineage]?.refund(of: "in_1")?.value.scope == .full)
-            #expect(news.last?.account?.id == "cus_1")
+            let host = try Host(adapter, purchase + [refunded])
+            #expect(host.ledger.states.count == 1)
+            #expect(host.ledger[PitfallTests.lineage]?.refund(of: "in_1")?.value.scope == .full)
+            #expect(host.acts.last?.account?.id == "cus_1")
         }
     }
 
@@ -248,7 +232,7 @@ struct PaymentJoinTests {
         for (lost, won) in [(names[0], names[1]), (names[1], names[0])] {
             let events = [decided("lost", on: 5, by: lost), decided("won", on: 8, by: won)]
             for order in permutations(of: try Self.purchase(version) + events) {
-                let state = try #require(try played(order, adapter(version)).ledger[PitfallTests.lineage])
+                let state = try Host(adapter(version), order).state
                 #expect(state.access(at: date(created + 9 * day)).isGranted)
                 #expect(state.contradictions.isEmpty)
             }
@@ -279,7 +263,7 @@ struct PaymentJoinTests {
             ] as [(String, JSONText)] { members.append(name, value) }
             let refund = Self.event("refund.created", .object(members), at: created + 5 * day, in: version)
             for order in [[paid, refund], [refund, paid]] {
-                let ledger = try played(order, adapter).ledger
+                let ledger = try Host(adapter, order).ledger
                 let lineage = SubscriptionID(store: .stripe, environment: .production, id: "in_1")
                 #expect(ledger.states.count == 1)
                 #expect(ledger[lineage]?.refund(of: "in_1")?.value.scope == .full)
@@ -292,12 +276,12 @@ struct PaymentJoinTests {
         let adapter = try adapter(version)
         let disputed = try lost(400, version)
         for order in permutations(of: try Self.purchase(version) + [disputed]) {
-            let (ledger, news) = try played(order, adapter)
-            let state = try #require(ledger[PitfallTests.lineage])
+            let host = try Host(adapter, order)
+            let state = host.state
             #expect(state.access(at: date(created + 6 * day)).isGranted)
             #expect(state.refund(of: "in_1")?.value.scope == .amount(Money(ExactDecimal(4), "USD")))
             #expect(state.contradictions.isEmpty)
-            #expect(news.contains { $0.kind == .chargeback })
+            #expect(host.acts.contains { $0.kind == .chargeback })
         }
     }
 
@@ -309,9 +293,9 @@ struct PaymentJoinTests {
             let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, in: version)
             let charge = Self.charge(Self.sold, of: payment, at: created + 5 * day + apart, version)
             for reports in [[refund], [charge], [refund, charge], [charge, refund]] {
-                let (ledger, news) = try played(try Self.purchase(version) + reports, adapter)
-                #expect(news.filter { $0.kind == .refunded }.count == 1)
-                let state = try #require(ledger[PitfallTests.lineage])
+                let host = try Host(adapter, Self.purchase(version) + reports)
+                #expect(host.acts.filter { $0.kind == .refunded }.count == 1)
+                let state = host.state
                 #expect(state.refund(of: "in_1")?.value.scope == .full)
                 #expect(state.contradictions.isEmpty)
             }
@@ -329,10 +313,10 @@ struct PaymentJoinTests {
             Self.charge(999, before: 500, of: payment, at: created + 6 * day, version),
         ]
         for order in permutations(of: Array(reports[..<2])) + permutations(of: reports) {
-            let (ledger, news) = try played(try Self.purchase(version) + order, adapter)
-            let state = try #require(ledger[PitfallTests.lineage])
+            let host = try Host(adapter, Self.purchase(version) + order)
+            let state = host.state
             #expect(state.refund(of: "in_1")?.value.scope == .full)
-            if order.count == 2 { #expect(news.filter { $0.kind == .refunded }.count == 2) }
+            if order.count == 2 { #expect(host.acts.filter { $0.kind == .refunded }.count == 2) }
             #expect(state.contradictions.isEmpty)
         }
     }
@@ -352,11 +336,11 @@ struct PaymentJoinTests {
         ]
         let lineage = SubscriptionID(store: .stripe, environment: .production, id: "pi_1")
         for order in permutations(of: [sold] + parts) {
-            let state = try #require(try played(order, adapter).ledger[lineage])
+            let state = try #require(try Host(adapter, order).ledger[lineage])
             #expect(state.access(at: date(created + 5 * day + 60)).isGranted)
             #expect(!state.access(at: date(created + 6 * day + 60)).isGranted)
         }
-        let part = try #require(try played([sold, parts[0]], adapter).ledger[lineage])
+        let part = try #require(try Host(adapter, [sold, parts[0]]).ledger[lineage])
         #expect(part.access(at: date(created + 9 * day)).isGranted)
     }
 }

@@ -127,102 +127,63 @@ struct RareFlowTests {
         return next
     }
 
-    @Test("a new anchor of billing begins a period that is paid for", arguments: PitfallTests.versions)
-    func newAnchor(version: StripeSimulator.Version) throws {
+    /// A period that begins anew ten days into the month, and its invoice.
+    struct Restart: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var price = StripePrice.basic
+        var days: Int64 = 30
+        /// The amount that is given back for the rest of the month, if the invoice has a line for that.
+        var unused: Int64?
+        /// The seconds after which it is reported, and after which it is paid for.
+        var delays: (update: Int64, payment: Int64) = (0, 0)
+        var kind = "product_changed"
+        /// The kind of event where the invoice comes first, if it is another.
+        var kindOfInvoice: String?
+    }
+
+    static let restarts = [
+        Restart(testDescription: "a new anchor of billing", unused: 666, delays: (1, 2), kind: "renewed"),
+        Restart(testDescription: "another product, and nothing is given back", price: .pro),
+        Restart(
+            testDescription: "another rhythm",
+            price: .basicYear,
+            days: 365,
+            unused: 666,
+            kindOfInvoice: "renewed"
+        ),
+        Restart(testDescription: "another product with a new anchor", price: .pro, unused: 666),
+        Restart(testDescription: "another product with a new anchor after a free month", price: .pro, unused: 0),
+    ]
+
+    @Test(
+        "a period that begins anew is reported once, also where its invoice comes first",
+        arguments: restarts,
+        PitfallTests.versions
+    )
+    func restarted(restart: Restart, version: StripeSimulator.Version) throws {
         let before = Self.active(.basic)
         let time = Self.start + 10 * day
         var after = before
-        (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
-        let changed = Self.updated(after, from: before, at: time + 1, version)
+        after.items = [.init("si_1", restart.price)]
+        (after.start, after.end, after.latestInvoice) = (time, time + restart.days * day, "in_2")
+        let changed = Self.updated(after, from: before, at: time + restart.delays.update, version)
+        let unused = restart.unused.map {
+            StripeInvoice.Line(.basic, amount: -$0, from: time, to: before.end, isProration: true)
+        }
         let paid = Self.invoice(
             "in_2",
             reason: "subscription_update",
-            lines: [
-                .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
-                .init(.basic, from: time, to: time + 30 * day),
-            ],
-            at: time + 2,
+            lines: [unused].compactMap(\.self) + [.init(restart.price, from: time, to: after.end)],
+            at: time + restart.delays.payment,
             in: version
         )
-        for order in [[changed, paid], [paid, changed]] {
+        let invoiced = restart.kindOfInvoice ?? restart.kind
+        for (order, kind) in [
+            ([changed, paid], restart.kind), ([paid, changed], invoiced), ([paid, changed, paid], invoiced),
+        ] {
             let host = try Host(adapter(), [Self.began(before, version)] + order)
-            #expect(host.kinds == ["started", "renewed"])
-            #expect(host.state.access(at: date(time + 29 * day)).isGranted)
-        }
-    }
-
-    @Test(
-        "a change of product that gives nothing back is one, also where its invoice comes first",
-        arguments: PitfallTests.versions
-    )
-    func changeWithoutProration(version: StripeSimulator.Version) throws {
-        let before = Self.active(.basic)
-        let time = Self.start + 10 * day
-        var after = before
-        after.items = [.init("si_1", .pro)]
-        (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
-        let changed = Self.updated(after, from: before, at: time, version)
-        let lines = [StripeInvoice.Line(.pro, from: time, to: time + 30 * day)]
-        let paid = Self.invoice("in_2", reason: "subscription_update", lines: lines, at: time, in: version)
-        for order in [[changed, paid], [paid, changed]] {
-            let host = try Host(adapter(), [Self.began(before, version)] + order)
-            #expect(host.kinds == ["started", "product_changed"])
-        }
-    }
-
-    @Test(
-        "a change of rhythm gives the credits of the time that is over, also where its invoice comes first",
-        arguments: PitfallTests.versions
-    )
-    func rhythmByInvoice(version: StripeSimulator.Version) throws {
-        let before = Self.active(.basic)
-        let time = Self.start + 10 * day
-        var after = before
-        after.items = [.init("si_1", .basicYear)]
-        (after.start, after.end, after.latestInvoice) = (time, time + 365 * day, "in_2")
-        let changed = Self.updated(after, from: before, at: time, version)
-        let paid = Self.invoice(
-            "in_2",
-            reason: "subscription_update",
-            lines: [
-                .init(.basic, amount: -666, from: time, to: before.end, isProration: true),
-                .init(.basicYear, from: time, to: time + 365 * day),
-            ],
-            at: time,
-            in: version
-        )
-        for order in [[changed, paid], [paid, changed], [paid, changed, paid]] {
-            let host = try Host(adapter(), [Self.began(before, version)] + order)
-            #expect(host.acts.count == 2)
-            #expect(host.state.access(at: date(time + 300 * day)).isGranted)
-        }
-    }
-
-    @Test(
-        "a change of product with a new anchor is one, also where its invoice comes first",
-        arguments: PitfallTests.versions,
-        [666, 0] as [Int64]
-    )
-    func upgradeByInvoice(version: StripeSimulator.Version, unused: Int64) throws {
-        let before = Self.active(.basic)
-        let time = Self.start + 10 * day
-        var after = before
-        after.items = [.init("si_1", .pro)]
-        (after.start, after.end, after.latestInvoice) = (time, time + 30 * day, "in_2")
-        let changed = Self.updated(after, from: before, at: time, version)
-        let paid = Self.invoice(
-            "in_2",
-            reason: "subscription_update",
-            lines: [
-                .init(.basic, amount: -unused, from: time, to: before.end, isProration: true),
-                .init(.pro, from: time, to: time + 30 * day),
-            ],
-            at: time,
-            in: version
-        )
-        for order in [[changed, paid], [paid, changed]] {
-            let host = try Host(adapter(), [Self.began(before, version)] + order)
-            #expect(host.kinds == ["started", "product_changed"])
+            #expect(host.kinds == ["started", kind])
+            #expect(host.state.access(at: date(after.end - day)).isGranted)
         }
     }
 

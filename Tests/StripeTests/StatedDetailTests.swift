@@ -207,18 +207,11 @@ struct StatedDetailTests {
         ] as [(StripeAdapter.Policy.SentInvoiceAccess, [LifecycleEvent.Kind])] {
             let adapter = try policed { $0.sentInvoices = policy }
             for order in [[begun, paid], [paid, begun]] {
-                var (ledger, known, news, charges) = (AccountLedger(), Set<EventID>(), [LifecycleEvent.Kind](), 0)
-                for delivery in order {
-                    for event in try adapter.take(delivery.body, at: delivery.time).events {
-                        let applied = ledger.apply(event)
-                        guard known.insert(event.id).inserted, applied.disposition == .applied else { continue }
-                        news.append(applied.event.kind)
-                        if applied.event.price?.role == .charged { charges += 1 }
-                    }
-                }
+                let acts = try RareFlowTests.Host(adapter, order).acts
                 // A purchase that is paid for waits no more.
-                #expect(news == (order[0].time == paid.time ? expected.filter { $0 != .purchasePending } : expected))
-                #expect(charges == 1)
+                let news = order[0].time == paid.time ? expected.filter { $0 != .purchasePending } : expected
+                #expect(acts.map(\.kind) == news)
+                #expect(acts.count { $0.price?.role == .charged } == 1)
             }
         }
     }
