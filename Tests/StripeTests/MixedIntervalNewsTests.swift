@@ -10,11 +10,11 @@ import WireJSON
 struct MixedIntervalNewsTests {
     private typealias Mixed = MixedIntervalTests
 
-    private static func plan(_ interval: String, from start: Int64 = 0) -> JSONText {
+    private static func plan(_ interval: String, from start: Int64 = 0) -> Mixed.Item {
         Mixed.priced("plan", interval == "year" ? 99_900 : 9990, per: interval, from: created + start * day)
     }
 
-    private static func addOn(_ interval: String, from start: Int64) -> JSONText {
+    private static func addOn(_ interval: String, from start: Int64) -> Mixed.Item {
         Mixed.priced("addon", 500, per: interval, from: created + start * day)
     }
 
@@ -23,18 +23,21 @@ struct MixedIntervalNewsTests {
     init() throws { adapter = try StripeTests.adapter() }
 
     private func taken(
-        _ items: [JSONText],
-        by type: String = "customer.subscription.updated",
+        _ items: [Mixed.Item],
+        by type: String = "updated",
         status: String = "active",
-        before: [JSONText]? = nil,
+        before: [Mixed.Item]? = nil,
         cancelAt end: Int64? = nil,
         at days: Int64
     ) throws -> Normalization {
         let time = created + days * day
-        let object = Mixed.subscription(status, items, invoice: "in_\(days)", cancelAt: end.map { created + $0 * day })
-        let previous: JSONText? = before.map { ["items": ["data": .array($0)]] }
-        let event = simulator().event(type, id: "evt_\(time)", created: time, object: object, previous: previous)
-        return try adapter.take(event.bytes, at: time)
+        var subscription = Mixed.subscription(status, items, invoice: "in_\(days)")
+        subscription.cancelAt = end.map { created + $0 * day }
+        let previous = before.map {
+            Mixed.subscription("active", $0, invoice: "in_\(days)").previous(subscription, .endive)
+        }
+        let body = PitfallTests.body(type, subscription, previous: previous, at: time, id: "evt_\(time)")
+        return try adapter.take(body, at: time)
     }
 
     @Test("a canceled plan is churn, though an add-on's month began within its year")
@@ -43,9 +46,9 @@ struct MixedIntervalNewsTests {
             [Self.plan("year"), Self.addOn("month", from: 0)], [Self.plan("year"), Self.addOn("month", from: 30)]
         )
         var ledger = AccountLedger()
-        _ = ledger.apply(try taken(first, by: "customer.subscription.created", at: 0))
+        _ = ledger.apply(try taken(first, by: "created", at: 0))
         _ = ledger.apply(try taken(second, before: first, at: 30))
-        let ended = ledger.apply(try taken(second, by: "customer.subscription.deleted", status: "canceled", at: 40))
+        let ended = ledger.apply(try taken(second, by: "deleted", status: "canceled", at: 40))
         let reasons = ended.compactMap { applied -> LifecycleEvent.Expired.Reason? in
             if case .expired(let expired) = applied.event.event { expired.reason } else { nil }
         }
@@ -60,7 +63,7 @@ struct MixedIntervalNewsTests {
         let items = [Self.addOn("month", from: 0), Self.plan("year")]
         let begun = try taken(
             first == "plan" ? items.reversed() : items,
-            by: "customer.subscription.created",
+            by: "created",
             at: 0
         )
         var ledger = AccountLedger()
@@ -75,7 +78,7 @@ struct MixedIntervalNewsTests {
     func renewed() throws {
         let (month, joined) = ([Self.plan("month")], [Self.plan("month"), Self.addOn("year", from: 9)])
         var ledger = AccountLedger()
-        _ = ledger.apply(try taken(month, by: "customer.subscription.created", at: 0))
+        _ = ledger.apply(try taken(month, by: "created", at: 0))
         _ = ledger.apply(try taken(joined, before: month, at: 9))
         let later = try taken([Self.plan("month", from: 30), Self.addOn("year", from: 9)], at: 31)
         for statement in later.statements { ledger.apply(statement) }
@@ -88,7 +91,7 @@ struct MixedIntervalNewsTests {
     func arrangedEnd() throws {
         let (month, joined) = ([Self.plan("month")], [Self.plan("month"), Self.addOn("year", from: 9)])
         var ledger = AccountLedger()
-        _ = ledger.apply(try taken(month, by: "customer.subscription.created", at: 0))
+        _ = ledger.apply(try taken(month, by: "created", at: 0))
         _ = ledger.apply(try taken(joined, before: month, cancelAt: 59, at: 9))
         let snapshot = ledger.states[0].snapshot(at: date(created + 12 * day))
         #expect(snapshot.product == "plan" && snapshot.willRenew == true)
