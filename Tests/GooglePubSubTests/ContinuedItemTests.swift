@@ -267,6 +267,43 @@ struct ContinuedItemTests {
         }
     }
 
+    /// New add-ons are charged up to the renewal of the plan (https://developer.android.com/google/play/billing/subscription-with-addons):
+    /// 2.50 of 5.00 for half a month, where the order was looked up.
+    @Test("an add-on that joins within a period gives the part that was paid for", arguments: ["voice", "audio"])
+    func chargedPart(addOn: String) throws {
+        let end = Self.start + 30 * Self.day
+        let changed = Self.start + 15 * Self.day
+        let plan = Self.item("premium", order: Vectors.order, expiry: end)
+        var new = Vectors.purchase("ACTIVE").with {
+            $0.start = changed
+            $0.items = [
+                plan.with {
+                    $0.extra["itemReplacement"] =
+                        #"{"productId":"premium","basePlanId":"monthly","replacementMode":"KEEP_EXISTING"}"#
+                }, Self.item(addOn, order: Self.nextOrder, expiry: end).with { $0.price = Vectors.money(5) },
+            ]
+        }
+        new.linked = Vectors.token
+        let old = Self.replaced(plan, at: changed)
+        let order = #"""
+            {"orderId":"\#(Self.nextOrder)","state":"PROCESSED","lineItems":[\#
+            {"productId":"\#(addOn)","total":\#(Vectors.money(2, nanos: 500_000_000))}]}
+            """#
+        let others = [
+            Play.found(.subscription, for: Vectors.token, old.json), Play.found(.order, for: Self.nextOrder, order),
+        ]
+        let chapters = [
+            try Play.map(4, Vectors.purchase("ACTIVE", plan).with { $0.start = Self.start }, at: Self.start),
+            try Play.map(4, new, token: Vectors.oldToken, at: changed, others: others),
+            try Play.map(13, old, at: changed + 2500),
+        ]
+        let policy = CreditPolicy(["premium": .init(credits: 200), ProductID(addOn): .init(credits: 50)])
+        for order in [[0, 1, 2], [0, 2, 1], [2, 1, 0]] {
+            let (ledger, _) = Self.heard(order.map { chapters[$0] })
+            #expect([10, 20].map { Self.balance(ledger, policy, at: $0) } == [200, 225], "\(order)")
+        }
+    }
+
     @Test(
         "the product before a deferred change gives its credits once, even when the change is carried out",
         arguments: [true, false]

@@ -165,8 +165,8 @@ extension PlayItem {
         return Price(recurring, .list)
     }
 
-    /// How much of a whole period a change was charged for (CHARGE_PRORATED_PRICE): the order states what was paid after the old product
-    /// was set off, and the purchase the price of a period, without tax that is added to it.
+    /// How much of a whole period a change (CHARGE_PRORATED_PRICE), or an add-on that joined, was charged for: the order states what was
+    /// paid after the old product was set off, and the purchase the price of a period, without tax that is added to it.
     /// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#AutoRenewingPlan
     ///
     /// Google says how an item was replaced for 60 days. An answer of later has to keep what an earlier one stated.

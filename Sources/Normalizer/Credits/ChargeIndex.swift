@@ -18,7 +18,7 @@ struct ChargeIndex {
         var setOff: [PurchasedItem]?
         /// Which part of a whole period it was charged for.
         var part = ExactFraction.whole
-        /// How much of so many whole periods it paid for, if it was for the rest of another product's cycle and says so.
+        /// How much of so many whole periods it paid for, if it was for the rest of a cycle that began without the product, and says so.
         var paidPart: (share: ExactFraction, periods: Int64)?
         var isTrial = false
         /// The transaction of a charge for the rest of the period alone, from a change within it on; nil if the period's own counts.
@@ -181,8 +181,9 @@ struct ChargeIndex {
                 from: period.fact.isProvisional ? nil : begins,
                 charge: charge.flatMap(Self.money),
                 total: charge.flatMap(Self.money),
-                paidPart: strand.proration == .proratedCharge
-                    ? charge.flatMap { Self.paidPart(for: product, in: $0.value) } : nil,
+                // Of a product that joined no change is stated.
+                paidPart: rules.statesUnpaidPeriods || ![nil, .proratedCharge].contains(strand.proration)
+                    ? nil : charge.flatMap { Self.paidPart(for: product, in: $0.value) },
                 isTrial: period.fact.phase == .trial
             )
         }
