@@ -146,16 +146,9 @@ public struct Quarantine: Sendable {
                 JournalSelection(group: Self.group, limit: 500),
                 in: .checkpoint
             )
-            guard rows.isEmpty else {
-                return Dictionary(
-                    try rows.map { row in
-                        let note = try CanonicalJSON.value(Note.self, from: row.body)
-                        return (note.source, note.size)
-                    },
-                    uniquingKeysWith: { first, _ in first }
-                )
-            }
-            return try await Self.count(in: transaction)
+            let notes = rows.compactMap(Note.init)
+            guard !rows.isEmpty, notes.count == rows.count else { return try await Self.count(in: transaction) }
+            return Dictionary(notes.map { ($0.source, $0.size) }) { first, _ in first }
         }
     }
 
@@ -164,6 +157,14 @@ public struct Quarantine: Sendable {
     private struct Note: Codable {
         var source: String
         var size: Size
+
+        init(source: String, size: Size) { (self.source, self.size) = (source, size) }
+
+        /// Nil for a row that cannot be read: its quarantine is counted again.
+        init?(_ row: JournalRecord) {
+            guard let note: Note = try? CanonicalJSON.value(from: row.body) else { return nil }
+            self = note
+        }
     }
 
     private static let group = "quarantine"
@@ -172,7 +173,7 @@ public struct Quarantine: Sendable {
         try await transaction.record(JournalKey.text(group, source), in: .checkpoint)
     }
 
-    /// Looks through the quarantine, for a journal that did not count yet.
+    /// Looks through the quarantine, for a journal that did not count yet, or whose count cannot be read.
     private static func count(in transaction: any JournalTransaction) async throws -> [String: Size] {
         var sizes: [String: Size] = [:]
         var selection = JournalSelection(group: DeliveryPlace.quarantined.rawValue, limit: 50)
@@ -204,8 +205,8 @@ public struct Quarantine: Sendable {
         guard Size(of: record) != Size(of: former) else { return }
         let known = try await note(of: source, transaction)
         var size: Size
-        if let known {
-            size = try CanonicalJSON.value(Note.self, from: known.body).size
+        if let noted = known.flatMap(Note.init) {
+            size = noted.size
             size.change(from: former, to: record)
         } else {
             // The same transaction writes the row itself: one that left is not counted any more, and one that comes not yet.

@@ -55,6 +55,35 @@ extension EditedRowTests {
         #expect(observer.unreadable == [.log])
     }
 
+    @Test("with the size of a quarantine is counted again", arguments: [false, true])
+    func quarantineSize(isNoteEdited: Bool) async throws {
+        let (life, storage) = (try StripeLife(), MemoryJournal())
+        var options = Journal.Options()
+        options.maximumAttempts = 1
+        let journal = Journal(storage, options: options, now: { StripeLife.start })
+        let dead = UnreachableAdapter(adapter: life.adapter)
+        func quarantine(_ delivery: Delivery) async throws {
+            #expect(await journal.accept(delivery, with: dead).status == 200)
+            #expect(try await journal.work(with: ["stripe": dead]) == 1)
+        }
+        for delivery in life.deliveries.prefix(2) { try await quarantine(delivery) }
+        let size = try #require(try await journal.quarantine.sizes()["stripe"])
+        if isNoteEdited {
+            try await storage.write { transaction in
+                let selection = JournalSelection(group: "quarantine", limit: 1)
+                var row = try #require(try await transaction.records(selection, in: .checkpoint).first)
+                row.body = Array("{".utf8)
+                #expect(try await transaction.update(row, in: .checkpoint))
+            }
+        }
+        #expect(try await journal.quarantine.sizes() == ["stripe": size])
+        try await quarantine(life.deliveries[2])
+        let sizes = try await journal.quarantine.sizes()
+        #expect(sizes["stripe"]?.deliveries == 3)
+        for entry in try await journal.quarantine.list() { #expect(try await journal.quarantine.discard(entry)) }
+        #expect(try await journal.quarantine.sizes()["stripe"] == Quarantine.Size(deliveries: 0, bytes: 0))
+    }
+
     @Test("of an event is named by a verification")
     func verification() async throws {
         let (journal, _, _, row) = try await edited(.event, RecordingObserver())
