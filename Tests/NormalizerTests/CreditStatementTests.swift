@@ -51,6 +51,31 @@ struct CreditStatementTests {
         #expect(life.balance(used: [(200, 3)], on: 15) == 83)
     }
 
+    /// An amount may have 38 digits, and be negative.
+    @Test(
+        "amounts of any size, given or taken, change places without an overflow",
+        arguments: [-1, 1] as [Int128],
+        [-1, 1] as [Int128]
+    )
+    func amounts(old: Int128, new: Int128) throws {
+        let digits: Int128 = 99_999_999_999_999_999_999_999_999_999_999_999_999
+        for store in [PurchaseStore.appStore, .playStore, .stripe] {
+            var life = CreditLife(store: store)
+            for (product, start, sign) in [("basic", 0.0, old), ("pro", 1, new)] as [(ProductID, Double, Int128)] {
+                let amount = try #require(ExactDecimal(coefficient: sign * digits, scale: 9))
+                life.buy(product, TransactionID(product.rawValue), from: start, until: start + 30, for: nil)
+                let charge = Fact.Charge(
+                    transaction: TransactionID(product.rawValue),
+                    price: Price(Money(amount, "USD"), .charged),
+                    at: CreditLife.day(start),
+                    periodStart: store == .stripe ? CreditLife.day(start) : nil
+                )
+                life.state([.charge(charge)], on: start)
+            }
+            #expect((0...700).contains(life.balance(used: [], on: 2)))
+        }
+    }
+
     @Test("a renewal that is reported after the upgrade carries its credits over")
     func lateRenewal() {
         var life = CreditLife()

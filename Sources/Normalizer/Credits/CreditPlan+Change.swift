@@ -99,7 +99,8 @@ extension CreditPlan {
             againstGross price: Money,
             rest: ExactFraction
         ) {
-            guard let new = Amount(price), let old = Amount(paid), let whole = Amount(whole), new.units >= 0
+            guard let new = Amount(price), let old = Amount(paid), let whole = Amount(whole), new.units >= 0,
+                old.units >= 0
             else { return }
             // Both in parts of one unit, exactly where the numbers have room for it.
             let isInStep = rest.denominator == unused.denominator
