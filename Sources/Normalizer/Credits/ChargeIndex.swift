@@ -46,6 +46,10 @@ struct ChargeIndex {
     /// How many products that wait for one charge begin at one time.
     private var beginnings: [Int64: Int] = [:]
 
+    private mutating func note(_ change: Change, of items: [PurchasedItem]?) {
+        for item in items ?? [] { changes[item.product, default: []].append(change) }
+    }
+
     init(_ state: SubscriptionState, _ timeline: PeriodTimeline) {
         byTransaction = state.charges
         let failed = Self.failedChanges(of: state)
@@ -59,7 +63,7 @@ struct ChargeIndex {
                     start: charge.value.at.millisecondsSince1970,
                     charge: charge
                 )
-                for item in charge.value.items ?? [] { changes[item.product, default: []].append(change) }
+                note(change, of: charge.value.items)
             } else if let start = charge.value.changeStart?.millisecondsSince1970 {
                 let transaction = state.transaction(named: name)
                 let change = Change(
@@ -68,7 +72,7 @@ struct ChargeIndex {
                     charge: charge,
                     hasFailed: failed[transaction] != nil
                 )
-                for item in charge.value.items ?? [] { changes[item.product, default: []].append(change) }
+                note(change, of: charge.value.items)
             } else if !name.isEmpty, charge.by.authority != .store {
                 unassigned.append((charge.value.at.millisecondsSince1970, charge))
             }
@@ -76,7 +80,7 @@ struct ChargeIndex {
         for (transaction, charge) in failed.sorted(by: { $0.key < $1.key }) where !state.isPaid(transaction) {
             guard let start = charge.changeStart?.millisecondsSince1970 else { continue }
             let change = Change(transaction: transaction, start: start, hasFailed: true)
-            for item in charge.items ?? [] { changes[item.product, default: []].append(change) }
+            note(change, of: charge.items)
         }
         unassigned.sort { $0.at < $1.at }
         for period in timeline.periods {
@@ -89,11 +93,10 @@ struct ChargeIndex {
     /// The failed charges for changes within periods, by their transactions.
     private static func failedChanges(of state: SubscriptionState) -> [TransactionID: Fact.Billing.FailedCharge] {
         var failed: [TransactionID: Fact.Billing.FailedCharge] = [:]
-        for (_, registers) in state.registers.all {
-            for statement in registers.unpaidChanges?.inOrder ?? [] {
-                guard let charge = statement.value.charge else { continue }
-                failed[state.transaction(named: charge.transaction)] = charge
-            }
+        // In a fixed order, since linked names may state one charge differently.
+        for statement in state.lineages.flatMap({ state.registers[$0]?.unpaidChanges?.inOrder ?? [] }) {
+            guard let charge = statement.value.charge else { continue }
+            failed[state.transaction(named: charge.transaction)] = charge
         }
         return failed
     }

@@ -14,7 +14,7 @@ extension CreditPlan {
         /// True if it was charged at nothing: the credits of the old product continue, and there are no new ones.
         var keepsCredits = false
 
-        init(from old: Tenure, to new: Tenure, _ policy: CreditPolicy) {
+        init(from old: Tenure, to new: Tenure) {
             let unused = CreditPlan.rest(of: (old.start, old.end), from: new.start)
             let listed = new.allowance?.price
             guard old.end < .max else {

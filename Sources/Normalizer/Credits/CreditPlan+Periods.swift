@@ -90,7 +90,7 @@ extension CreditPlan {
             reading.tenures[position].payment = payments.count
             payments.append(Payment(name: reading.tenures[position].id.rawValue))
             guard let before = reading.tenures[position].before else { continue }
-            value(&reading, at: position, after: before, under: policy)
+            value(&reading, at: position, after: before)
         }
         reading.findStops(policy)
         for tenure in reading.tenures { add(tenure, state: index, under: policy, until: horizon) }
@@ -103,12 +103,11 @@ extension CreditPlan {
     private mutating func value(
         _ reading: inout TenureReading,
         at position: Int,
-        after before: Int,
-        under policy: CreditPolicy
+        after before: Int
     ) {
         let (old, new) = (reading.tenures[before], reading.tenures[position])
         let payment = new.payment
-        let change = Change(from: old, to: new, policy)
+        let change = Change(from: old, to: new)
         reading.tenures[position].worth = change.worth
         reading.tenures[position].share = change.share
         reading.tenures[position].keepsCredits = change.keepsCredits

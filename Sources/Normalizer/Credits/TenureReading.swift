@@ -16,8 +16,7 @@ struct TenureReading {
     /// The tenures of which one took the place of another within a period.
     private var swaps: [(before: Int, after: Int)] = []
 
-    /// Seconds lie between the end of a replaced product and the beginning of its successor.
-    private static let slack: Int64 = 60_000
+    private static let slack = PeriodTimeline.replacementSlack
     /// A failed charge is stated within days of the paid end.
     private static let longestDelay: Int64 = 3 * 86_400_000
 

@@ -78,6 +78,16 @@ package struct Assertion<Value: Assertable>: Hashable, Sendable, Codable {
 
     // Only reached if one notification makes two statements about one subject.
     private var contents: [UInt8] { (try? CanonicalJSON.bytes(value)) ?? [] }
+
+    /// Keeps the highest of the statements, and of those that contradict it the highest.
+    fileprivate static func keep(_ assertion: Self, beside latest: inout Self, rival: inout Self?) {
+        var lower = assertion
+        if latest.precedes(assertion) { swap(&latest, &lower) }
+        if rival?.contradicts(latest) == false { rival = nil }
+        guard lower.contradicts(latest) else { return }
+        if let rival, lower.precedes(rival) { return }
+        rival = lower
+    }
 }
 
 /// The last statement about one thing, and any statement of equal rank that contradicts it.
@@ -126,7 +136,7 @@ package struct Register<Value: Assertable>: Hashable, Sendable {
     package mutating func insert(_ assertion: Assertion<Value>) {
         if latest == assertion { return }
         guard moment != nil || latest.by.revision != nil || assertion.by.revision != nil else {
-            insertPlain(assertion)
+            Assertion.keep(assertion, beside: &latest, rival: &rival)
             return
         }
         if latest.isOfMoment(of: assertion) {
@@ -136,20 +146,11 @@ package struct Register<Value: Assertable>: Hashable, Sendable {
         } else if latest.precedes(assertion) {
             let passed = moment?.assertions ?? [latest]
             moment = nil
-            insertPlain(assertion)
+            Assertion.keep(assertion, beside: &latest, rival: &rival)
             passed.forEach { note($0) }
         } else {
             note(assertion)
         }
-    }
-
-    private mutating func insertPlain(_ assertion: Assertion<Value>) {
-        var lower = assertion
-        if latest.precedes(assertion) { swap(&latest, &lower) }
-        if rival?.contradicts(latest) == false { rival = nil }
-        guard lower.contradicts(latest) else { return }
-        if let rival, lower.precedes(rival) { return }
-        rival = lower
     }
 
     private mutating func take(_ moment: Moment) {
@@ -241,18 +242,9 @@ extension Register {
         }
 
         private mutating func insertPlain(_ assertion: Assertion<Value>) {
-            guard var highest = plain else {
-                plain = assertion
-                return
-            }
-            if highest == assertion { return }
-            var lower = assertion
-            if highest.precedes(assertion) { swap(&highest, &lower) }
+            var highest = plain ?? assertion
+            if highest != assertion { Assertion.keep(assertion, beside: &highest, rival: &plainRival) }
             plain = highest
-            if plainRival?.contradicts(highest) == false { plainRival = nil }
-            guard lower.contradicts(highest) else { return }
-            if let rival = plainRival, lower.precedes(rival) { return }
-            plainRival = lower
         }
 
         /// The statement that counts, and one that contradicts it; nil without statements.
