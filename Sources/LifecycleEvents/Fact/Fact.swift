@@ -274,8 +274,8 @@ extension Fact {
             public var attempt: Int64
             /// True if the customer has to confirm the payment.
             public var actionRequired: Bool
-            /// From when on it is for a change, if it is for that alone. It says nothing about the period before the change, which is paid
-            /// for. ``items`` are then the products that the change began within that period.
+            /// From when on it is for the rest of a period, if it is for a change within that period alone. ``items`` are then the products
+            /// that the change began.
             @OptionalEventTime public var changeStart: Date?
             /// The part of each product, if the store states their parts.
             public var items: Optional<[PurchasedItem]>  // In full: as in `NormalizedEvent`.

@@ -143,7 +143,6 @@ extension SubscriptionState {
             event.isPending && charges.values.contains { $0.value.at.millisecondsSince1970 >= citation.milliseconds }
         let moment = citation.milliseconds
         let isCovered = event.refund.map { wasReported($0, of: event.price?.money, at: moment) } ?? false
-        let change = event.statedBilling?.failedChange
         // Reading the periods costs the most, and an event that adds nothing changes none of them.
         let isNew = join(statement)
         let now = isNew ? Situation(self, from: bound) : prior
@@ -177,7 +176,7 @@ extension SubscriptionState {
             prior: prior,
             now: now,
             refund: refund,
-            isPaid: change.map { self.isPaid($0.transaction) } ?? isPaid,
+            isPaid: isPaid,
             purchase: purchase,
             paid: purchase.flatMap { paid(with: $0) },
             isReported: isReported,

@@ -35,7 +35,6 @@ struct Disposition {
                 ?? false
         case .billingIssue, .gracePeriodExpired:
             guard let stated = event.statedBilling else { return false }
-            if stated.failedChange != nil { return reading.isPaid }
             return now.billing.map { $0.value.overtakes(stated) } ?? true
         case .autoRenewDisabled:
             return now.intent?.value.isOn == true || reading.isEndMoved

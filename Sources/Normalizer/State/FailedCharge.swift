@@ -28,9 +28,6 @@ extension SubscriptionState.Registers {
 }
 
 extension Fact.Billing {
-    /// The failed charge, if it is for a change alone: the period before the change, and what that was paid for, continue.
-    var failedChange: FailedCharge? { status != .settled && charge?.changeStart != nil ? charge : nil }
-
     /// True if both are about the renewal of one period.
     fileprivate func isOfSameCharge(as other: Self) -> Bool {
         guard let start = periodStart?.millisecondsSince1970, let otherStart = other.periodStart?.millisecondsSince1970

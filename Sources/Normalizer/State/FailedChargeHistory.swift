@@ -52,10 +52,12 @@ package enum FirstWithoutAccess: FailedChargeChoice {
 /// A change within a period whose own charge failed is not paid for until that is.
 package enum UnpaidChange: FailedChargeChoice {
     package static func name(of billing: Fact.Billing) -> FailedChargeName? {
-        billing.failedChange.map { .change($0.transaction) }
+        billing.charge.map { .change($0.transaction) }
     }
 
-    package static func includes(_ billing: Fact.Billing) -> Bool { billing.failedChange != nil }
+    package static func includes(_ billing: Fact.Billing) -> Bool {
+        billing.status != .settled && billing.charge?.changeStart != nil
+    }
 
     package static func prefers(_ assertion: Assertion<Fact.Billing>, to known: Assertion<Fact.Billing>) -> Bool {
         known.precedes(assertion)

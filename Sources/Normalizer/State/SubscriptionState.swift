@@ -357,18 +357,17 @@ extension SubscriptionState.Registers {
     }
 
     private mutating func join(_ stated: Assertion<Fact.Billing>) -> Bool {
+        var isNew = billing.insert(stated)
         let billing = stated.value
-        // The period that a change was asked for in is paid for.
-        guard billing.failedChange == nil else {
-            let known = unpaidChanges
-            noteUnpaidChange(stated)
-            return unpaidChanges != known
-        }
-        var isNew = self.billing.insert(stated)
         if billing.status == .suspended {
             let known = retries
             noteRetry(stated)
             if retries != known { isNew = true }
+        }
+        if billing.charge?.changeStart != nil {
+            let known = unpaidChanges
+            noteUnpaidChange(stated)
+            if unpaidChanges != known { isNew = true }
         }
         guard billing.status != .settled, billing.graceUntil != nil else { return isNew }
         let known = (grace, earlierGraces)

@@ -240,13 +240,7 @@ extension Mapping {
         // A first payment renews nothing, and there is no access to lose.
         if invoice.purpose == .start { return .events([pending(subject, of: subscription)]) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
-        // The subscription's own update says if a change makes it past due. It does not if the change waits for its payment
-        // (https://docs.stripe.com/billing/subscriptions/pending-updates-reference).
-        let isOfChange = invoice.purpose == .settlement
-        let access =
-            isOfChange
-            ? .grace(until: (invoice.firstEnd(after: created) ?? created).date)
-            : failedAccess(start: span?.start, end: span?.end ?? invoice.lastEnd)
+        let access = failedAccess(start: span?.start, end: span?.end ?? invoice.lastEnd)
         let retry = invoice.nextAttempt?.date
         let change = invoice.chargedChange
         let charge = invoice.id.map {
@@ -254,7 +248,7 @@ extension Mapping {
                 transaction: TransactionID($0),
                 attempt: max(1, invoice.attemptCount),
                 actionRequired: actionRequired,
-                changeStart: isOfChange ? (change?.start ?? span?.start ?? created).date : nil,
+                changeStart: change?.start.date,
                 items: change?.items
             )
         }

@@ -256,19 +256,15 @@ extension Mapping {
         let subscription = stated.subscription
         var subject = stated.subject
         if let invoice = subscription.latestInvoice {
-            func failed(_ billing: Fact.Billing, changing items: [PurchasedItem]? = nil) -> Fact {
-                var billing = billing
+            subject.facts = subject.facts.map { fact in
+                guard case .billing(var billing) = fact else { return fact }
                 billing.charge = Fact.Billing.FailedCharge(
                     transaction: invoice,
                     attempt: 1,
-                    changeStart: items == nil ? nil : created.date,
-                    items: items
+                    changeStart: begun == nil ? nil : created.date,
+                    items: begun
                 )
                 return .billing(billing)
-            }
-            subject.facts = subject.facts.flatMap { (fact) -> [Fact] in
-                guard case .billing(let billing) = fact else { return [fact] }
-                return [failed(billing)] + (begun.map { [failed(billing, changing: $0)] } ?? [])
             }
         }
         return Draft(

@@ -339,11 +339,6 @@ extension InvoiceObject {
         return items.count == lines.count ? items : nil
     }
 
-    /// When the first of what is billed on it ends after a moment: the period before a change that begins another one.
-    func firstEnd(after moment: Milliseconds) -> Milliseconds? {
-        lines.compactMap(\.end).filter { $0 > moment }.min() ?? lastEnd
-    }
-
     /// When everything that is billed on it ends.
     var lastEnd: Milliseconds? { lines.compactMap(\.end).max() }
 
