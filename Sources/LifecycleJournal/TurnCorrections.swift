@@ -54,7 +54,11 @@ extension Journal {
         let time = now().milliseconds
         let place = "\(table) \(group)"
         guard corrections.isDue(place, at: time) else { return }
-        if let last = try await noteCorrection(of: place, at: time) { return corrections.note(place, at: last) }
+        // Another process knows nothing of turns that this one has set since with a clock that was ahead.
+        let wasSetBack = corrections.isAhead(place, of: time)
+        if !wasSetBack, let last = try await lastCorrection(of: place), !TurnCorrections.isDue(last, at: time) {
+            return corrections.note(place, at: last)
+        }
         let latest = time + TurnCorrections.interval
         func corrected(_ record: JournalRecord) throws -> JournalRecord? {
             // A row that cannot be read must not hold up the others.
@@ -75,21 +79,23 @@ extension Journal {
                 for record in wrong { _ = try await transaction.update(record, in: table) }
             }
         }
+        try await noteCorrection(of: place, at: time)
         corrections.note(place, at: time)
     }
 
-    /// Notes for all processes that one of them looks at a place.
-    ///
-    /// - Returns: nil; the time of the last look if it need not be repeated yet.
-    private func noteCorrection(of place: String, at time: Int64) async throws(JournalError) -> Int64? {
+    /// When a process has last looked at a place.
+    private func lastCorrection(of place: String) async throws(JournalError) -> Int64? {
+        try await read { try await $0.record(JournalKey.text("turns", place), in: .checkpoint)?.order }
+    }
+
+    /// Notes for all processes that one of them has looked at a place.
+    private func noteCorrection(of place: String, at time: Int64) async throws(JournalError) {
         try await write { transaction in
             let key = JournalKey.text("turns", place)
             let known = try await transaction.record(key, in: .checkpoint)
-            if let known, !TurnCorrections.isDue(known.order, at: time) { return known.order }
             var mark = known ?? JournalRecord(key: key)
             mark.order = time
             try await transaction.put(mark, over: known, in: .checkpoint)
-            return nil
         }
     }
 }
@@ -105,6 +111,11 @@ final class TurnCorrections: Sendable {
 
     func isDue(_ place: String, at time: Int64) -> Bool {
         times.withLock { times in times[place].map { Self.isDue($0, at: time) } ?? true }
+    }
+
+    /// True if the last look was at a time that is still to come.
+    func isAhead(_ place: String, of time: Int64) -> Bool {
+        times.withLock { times in times[place].map { time < $0 } ?? false }
     }
 
     func note(_ place: String, at time: Int64) { times.withLock { $0[place] = time } }

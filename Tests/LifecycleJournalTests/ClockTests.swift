@@ -176,6 +176,52 @@ struct ClockTests {
         }
     }
 
+    @Test("is looked after by the process whose clock it was, also if another has looked within the hour")
+    func setBack() async throws {
+        let right = Journal(storage, now: { Self.right })
+        let journal = journal()
+        for process in [journal, right] { _ = try await process.outbox.next(lease: .seconds(60)) }
+        var result = AnswersTests.required
+        result.events[0].receivedAt = time.now
+        try await journal.apply(result)
+        time.set(Self.right + 60)
+        #expect(try await wait(for: journal.outbox).map { $0 < 65 } == true)
+    }
+
+    @Test("is looked after again if the look failed")
+    func failed() async throws {
+        _ = try await told()
+        let away = Mutex(2)
+        let storage = Failing(storage: storage) {
+            away.withLock { left in
+                left -= 1
+                return left == 0
+            }
+        }
+        time.set(Self.right)
+        let time = time
+        let journal = Journal(storage, clock: TestClock(jumping: true), now: { time.now })
+        await #expect(throws: JournalError.self) { try await journal.outbox.next(lease: .seconds(60)) }
+        #expect(try await wait(for: journal.outbox).map { $0 < 5 } == true)
+    }
+
+    /// Fails reading transactions.
+    private struct Failing: JournalStorage {
+        let storage: MemoryJournal
+        let isAway: @Sendable () -> Bool
+
+        func write<Value: Sendable>(
+            _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+        ) async throws -> Value { try await storage.write(body) }
+
+        func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
+        ) async throws -> Value {
+            if isAway() { throw JournalError(.configuration, "away") }
+            return try await storage.read(body)
+        }
+    }
+
     /// Counts its reading transactions, and the rows that they read in selections.
     private final class Counting: JournalStorage {
         struct Transaction: JournalTransaction {
@@ -218,7 +264,7 @@ struct ClockTests {
         let storage = Counting()
         let time = time
         let journal = Journal(storage, now: { time.now })
-        for (pause, reads) in [(0, 1), (3599, 1), (1, 2), (-1, 3), (3599, 3)] as [(TimeInterval, Int)] {
+        for (pause, reads) in [(0, 2), (3599, 2), (1, 4), (-1, 5), (3599, 5)] as [(TimeInterval, Int)] {
             time.advance(pause)
             for _ in 0..<3 { _ = try await journal.outbox.next(lease: .seconds(60)) }
             #expect(storage.reads.withLock { $0 } == reads)
