@@ -19,8 +19,9 @@ extension Journal {
     /// Act only if `event.isNews` is true. An imported event is `superseded`. If its notification comes and makes it news, it moves to
     /// the end.
     ///
-    /// An event that cannot be read is passed over, and the observer gets ``JournalObservation/unreadable(_:)`` for the log. Once its row
-    /// is mended, read again from an earlier position to get it.
+    /// An event whose row was damaged, so that it is no JSON, is passed over, and the observer gets ``JournalObservation/unreadable(_:)``
+    /// for the log. Once the row is mended, read again from an earlier position to get it. Other JSON may be of a later version, and is an
+    /// error, so that no reader misses it.
     ///
     /// - Throws: ``JournalError``; with ``JournalError/Code/aheadOfLog`` for a position that the log has not reached.
     public func events(after position: Int64 = 0, limit: Int = 100) async throws(JournalError) -> [FeedEvent] {
@@ -56,7 +57,7 @@ extension Journal {
         else { return nil }
         let detail = try QueueDetail(of: record)
         guard detail.line == line.key else { return nil }
-        var applied = try CanonicalJSON.value(AppliedEvent.self, from: record.body)
+        var applied = try record.value(AppliedEvent.self)
         // It was imported: news of the past for the feed, too.
         if applied.isNews, record.group == QueuePlace.silent.rawValue { applied.disposition = .superseded }
         return (applied, detail.source)
@@ -64,7 +65,7 @@ extension Journal {
 
     private static func event(of line: JournalRecord) throws -> String? {
         if line.body.isEmpty { return try CanonicalJSON.value(LineDetail.self, from: line.detail).event }
-        guard case .event(let event) = try CanonicalJSON.value(LogLine.self, from: line.body) else { return nil }
+        guard case .event(let event) = try line.value(LogLine.self) else { return nil }
         return event.id.description
     }
 
@@ -94,7 +95,7 @@ extension Journal {
         }
     }
 
-    /// Lines of the log, in their order. One that cannot be read is passed over and reported, as in ``events(after:limit:)``.
+    /// Lines of the log, in their order. One that was damaged is passed over and reported, as in ``events(after:limit:)``.
     ///
     /// - Parameters:
     ///   - position: begin after this one.
@@ -107,7 +108,7 @@ extension Journal {
         let selection = JournalSelection(after: position, number: .max, through: .max - 1, limit: limit)
         return try await values(of: selection, in: .log) { record, _ in
             record.body.isEmpty
-                ? nil : (position: record.order, line: try CanonicalJSON.value(LogLine.self, from: record.body))
+                ? nil : (position: record.order, line: try record.value(LogLine.self))
         }
     }
 }

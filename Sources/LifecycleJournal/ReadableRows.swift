@@ -29,6 +29,21 @@ extension JournalTransaction {
     }
 }
 
+extension JournalRecord {
+    private struct AnyValue: Decodable {}
+
+    /// The value of the body, for readers that go on and do not come back. What is no JSON was damaged. Other JSON may be of a later
+    /// version of this package, and they must not miss it.
+    ///
+    /// - Throws: `InvalidValue` for no JSON; ``JournalError`` for other JSON.
+    func value<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+        do { return try CanonicalJSON.value(type, from: body) } catch {
+            guard (try? CanonicalJSON.value(AnyValue.self, from: body)) != nil else { throw error }
+            throw JournalError(.corrupt, "a row was edited, or a later version has stored it", underlying: error)
+        }
+    }
+}
+
 extension Journal {
     /// The values that rows give, see ``JournalTransaction/values(of:in:_:)``. The observer hears of rows that cannot be read.
     func values<Value: Sendable>(

@@ -7,7 +7,8 @@ extension EditedRowTests {
     /// A journal with a life, whose second event cannot be read by its row in a table.
     private func edited(
         _ table: JournalTable,
-        _ observer: RecordingObserver
+        _ observer: RecordingObserver,
+        into text: String = "{"
     ) async throws -> (journal: Journal, events: [Journal.FeedEvent], edited: Journal.FeedEvent, row: Int64) {
         let (life, storage) = (try StripeLife(), MemoryJournal())
         let journal = Journal(storage, observer: observer, now: { StripeLife.start })
@@ -19,7 +20,7 @@ extension EditedRowTests {
             var row = try #require(
                 rows.first { table == .log ? $0.order == edited.position : $0.key == "\(edited.event.event.id)" }
             )
-            row.body = Array("{".utf8)
+            row.body = Array(text.utf8)
             #expect(try await transaction.update(row, in: table))
             return row.number
         }
@@ -40,6 +41,18 @@ extension EditedRowTests {
         }
         #expect(read == events.filter { $0 != edited })
         #expect(observer.unreadable == [.log])
+    }
+
+    @Test("of a later version stops the feed, which would miss it", arguments: [JournalTable.log, .event])
+    func laterVersion(table: JournalTable) async throws {
+        let text = #"{"event":{"kind":"of a later version"}}"#
+        let (journal, events, edited, _) = try await edited(table, RecordingObserver(), into: text)
+        let before = try await journal.events(limit: 1)
+        #expect(before == Array(events.prefix(1)) && edited == events[1])
+        let error = await #expect(throws: JournalError.self) {
+            try await journal.events(after: before[0].position, limit: 1000)
+        }
+        #expect(error?.code == .corrupt)
     }
 
     @Test("of the log is passed over by the readers of its lines, and reported", arguments: [1, 2, 1000])
