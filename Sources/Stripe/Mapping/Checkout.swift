@@ -60,11 +60,8 @@ extension Mapping {
     /// Money that a payment only held until now. A session that sold something for it was complete and `unpaid`, and nothing else says
     /// that it is paid for (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method).
     func chargeCaptured(_ charge: ChargeObject, _ payment: Payment) throws(JSONError) -> Outcome {
-        guard let intent = payment.paymentIntent else { return chargeNames(payment) }
-        guard let page = occasion.answers[LookupRequest.sessions] else {
-            return .none(.needsLookup, lineage: lineage(intent), facts: paidBy(payment)?.names ?? [])
-        }
-        guard let value = page.firstElement else { return chargeNames(payment) }
+        guard let intent = payment.paymentIntent, let value = occasion.answers[LookupRequest.sessions]?.firstElement
+        else { return chargeNames(payment) }
         let session = completed(try CheckoutSessionObject(value, addOns: policy.addOnProducts))
         guard session.mode == "payment", session.paymentIntent == intent else { return chargeNames(payment) }
         // Less may be taken than was held.
