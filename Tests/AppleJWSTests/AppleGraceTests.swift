@@ -85,6 +85,7 @@ struct AppleGraceTests {
             ("EXPIRED", 2, [:], 30), ("EXPIRED", nil, [:], 30), ("REFUND_DECLINED", 2, [:], 30),
             ("REFUND_DECLINED", nil, ["expirationIntent": "1"], 30), ("DID_FAIL_TO_RENEW", 2, [:], 30),
             ("REFUND_DECLINED", 5, [:], 30), ("DID_FAIL_TO_RENEW", 5, [:], 30), ("GRACE_PERIOD_EXPIRED", 5, [:], 30),
+            ("REFUND_DECLINED", 6, [:], 30),
             ("DID_RENEW", 1, [:], 60), ("DID_RENEW", nil, [:], 60),
         ] as [(String, Int?, Members, Double)]
     )
@@ -100,6 +101,13 @@ struct AppleGraceTests {
         let state = try cases.state([begun(), result])
         #expect(state.access(at: cases.day(31)).isGranted == renewed)
         #expect(![31, 45].contains { state.snapshot(at: cases.day($0)).status == .grace })
+        if status == 5 {
+            #expect(
+                !result.events.contains {
+                    if case .billingIssue(let issue) = $0.event { issue.access != .suspended } else { false }
+                }
+            )
+        }
         let settled = result.events.flatMap(\.facts).contains {
             if case .billing(let billing) = $0 { billing.status == .settled } else { false }
         }

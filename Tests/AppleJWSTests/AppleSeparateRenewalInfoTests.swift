@@ -122,6 +122,8 @@ struct AppleSeparateRenewalInfoTests {
             signedRenewalInfo: Array(again.utf8),
             receivedAt: cases.day(6)
         )
+        // The event shows whose it is and that it renews, whenever each was signed.
+        #expect(uploaded.events.map(\.account?.id) == [two] && uploaded.events.map(\.renewal?.willRenew) == [true])
         let state = try cases.state([named, uploaded])
         #expect(state.ownership.accounts.map(\.id) == [days < 3 ? two : one])
         #expect(state.ownership.conflicts.map(\.claimed.id) == [days < 3 ? one : two])

@@ -109,7 +109,8 @@ final class AppleRenewalSnapshot {
     /// and a charge may fail before the period ends, which is when Apple first says that it tries again
     /// (https://developer.apple.com/forums/thread/749813). A date before the end of the latest purchase is of an earlier one.
     private var isGraceStated: Bool {
-        renewalInfo.gracePeriodExpiresDate.map { $0 > max(assertedAt, paidUntil ?? assertedAt) } ?? false
+        guard let date = renewalInfo.gracePeriodExpiresDate, status.map(\.givesAccess) ?? true else { return false }
+        return date > max(assertedAt, paidUntil ?? assertedAt)
     }
 
     /// True if the notification itself says that a charge failed and is tried again.
@@ -120,6 +121,7 @@ final class AppleRenewalSnapshot {
     /// The end of the grace period, if there is one: stated, or as far as any can go where Apple says that it runs and leaves
     /// out until when. That it ran out ends it where its end was never stated.
     var graceUntil: Date? {
+        if status == .revoked { return nil }
         if let stated = renewalInfo.gracePeriodExpiresDate { return stated }
         guard let longest = paidUntil?.addingTimeInterval(Self.longestGrace) else { return nil }
         if isGraceOpen { return longest }

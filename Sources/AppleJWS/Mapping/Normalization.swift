@@ -100,8 +100,14 @@ extension AppleAdapter {
                 digest: BodyDigest(of: renewalInfo.payload)
             )
         }
+        var subject = snapshot.subject
+        if let separate {
+            // An event says what the upload shows, and its facts from when on.
+            subject.renewal = further?.terms
+            if value.appAccountToken == nil { subject.account = snapshot.owner(by: separate) ?? subject.account }
+        }
         return Normalization(
-            envelope.events(snapshot.uploadDrafts, about: snapshot.subject),
+            envelope.events(snapshot.uploadDrafts, about: subject),
             furtherStatements: [further?.statement].compactMap(\.self),
             anomalies: [value.anomalies, renewalInfo?.anomalies ?? [], further?.anomalies ?? [], snapshot.anomalies]
                 .flatMap(\.self)
@@ -122,7 +128,7 @@ extension AppleAdapter {
         _ renewalInfo: Authenticated<AppleRenewalInfo>,
         beside snapshot: AppleSnapshot? = nil,
         digest: BodyDigest
-    ) -> (statement: StoreStatement, anomalies: [String]) {
+    ) -> (statement: StoreStatement, terms: RenewalTerms?, anomalies: [String]) {
         let value = renewalInfo.value
         let environment = value.environment.canonical
         // Renewal info is about the purchase that ends when it says, whichever of the two was signed first.
@@ -157,6 +163,6 @@ extension AppleAdapter {
             [period].compactMap(\.self) + renewal.facts + [owner].compactMap(\.self),
             about: SubscriptionID(store: .appStore, environment: environment, id: value.originalTransactionID)
         )
-        return (statement, renewal.anomalies)
+        return (statement, renewal.terms, renewal.anomalies)
     }
 }
