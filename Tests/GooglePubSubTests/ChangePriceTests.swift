@@ -1,5 +1,6 @@
 import Foundation
 import Normalizer
+import NormalizerTesting
 import Testing
 import VectorGenerator
 
@@ -176,6 +177,47 @@ struct ChangePriceTests {
     }
 
     /// An offer's price is that of a whole period: 10.00 of 20.00 are the half of it that is left, less 5.00 of basic.
+    /// A discount is in the order's total, and not in `recurringPrice`.
+    @Test(
+        "a plan that is bought again is no change, whatever was paid for it and whatever it costs from then on",
+        arguments: [(1000, nil), (500, nil), (1000, 800), (1000, 1500)] as [(Int64, Int64?)],
+        [15.0, 35]
+    )
+    func boughtAgain(price: (paid: Int64, recurring: Int64?), begins: Double) throws {
+        var again = Purchase(product: "basic", begins: begins, ends: begins + 30, charge: price.paid)
+        again.price = price.recurring
+        let (bought, replaced, last) = try Chain.notified([.basic, again])
+        let later = try last.notified(7, at: begins + 61) { _ in }
+        for results in [bought + replaced, bought + replaced + [later]] {
+            let grants = CreditStatement(
+                of: AccountLedger(applying: results).states,
+                under: Self.policy,
+                uses: [],
+                at: Play.date(Chain.time(begins + 0.1))
+            ).grants
+            #expect(grants.last?.credits == 200 && grants.last?.reason == .period)
+        }
+    }
+
+    @Test("what a prorated charge paid for stays, though a relay states the charge without it", arguments: [-5.0, 5])
+    func relayed(after seconds: Double) throws {
+        var year = Self.prorated("year", at: 15, for: 250)
+        year.price = 18000
+        let (bought, replaced, _) = try Chain.notified([.basic, year])
+        var event = try #require(bought[1].events.last)
+        event.provider = .revenuecat
+        event.assertedAt += seconds
+        event.facts = event.facts.compactMap { fact in
+            guard case .charge(var charge) = fact else { return nil }
+            charge.items = nil
+            return .charge(charge)
+        }
+        #expect(!event.facts.isEmpty)
+        let known: Int64 = 200 + 50
+        #expect(Chain.balance(bought + replaced, at: 15.1, under: Self.policy) == known)
+        #expect(Chain.balance(bought + replaced + [Normalization([event])], at: 15.1, under: Self.policy) == known)
+    }
+
     @Test("a prorated charge at the price of an offer gives the part of that which was not set off")
     func offer() throws {
         var max = Self.prorated("max", at: 15, for: 500)

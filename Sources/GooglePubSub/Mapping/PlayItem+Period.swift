@@ -169,10 +169,12 @@ extension PlayItem {
     /// paid after the old product was set off, and the purchase the price of a period, without tax that is added to it.
     /// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#AutoRenewingPlan
     ///
-    /// Google says how an item was replaced for 60 days. An answer of later has to keep what an earlier one stated.
+    /// Without a mode it is a sale, for whose price a discount may be the reason; or an item that joins others, which are kept. Google says
+    /// how an item was replaced for 60 days, and what it stated then counts from then on.
     var paidPart: PurchasedItem.Part? {
         guard purchase.linkedPurchaseToken != nil, !isRenewalOrder, !isContinued, phase == .regular,
-            item.replacement.map({ $0.mode == .chargeProratedPrice }) ?? true,
+            item.replacement.map({ $0.mode == .chargeProratedPrice })
+                ?? purchase.lineItems.contains(where: { $0.replacement?.mode == .keepExisting }),
             let whole = item.autoRenewingPlan?.recurringPrice, whole.amount.coefficient > 0,
             let paid = order?.isTaxInclusive == true ? orderItem?.total : orderItem?.totalBeforeTax,
             paid.amount.coefficient > 0, paid.currency == whole.currency

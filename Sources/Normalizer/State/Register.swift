@@ -434,6 +434,8 @@ extension Fact.PriceChangeState: Assertable {
 }
 
 extension Fact.Charge: Assertable {
+    // A relay, and an answer without the price of a period, leave out how much of that it paid for.
+    package var dominance: Int { items?.contains { $0.part != nil } == true ? 1 : 0 }
     // A statement that shows the lines of a payment says more than one that does not.
     package var precedence: Int { items == nil ? 0 : 1 }
 }
