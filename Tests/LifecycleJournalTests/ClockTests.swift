@@ -188,38 +188,24 @@ struct ClockTests {
         #expect(try await wait(for: journal.outbox).map { $0 < 65 } == true)
     }
 
-    @Test("is looked after again if the look failed")
-    func failed() async throws {
-        _ = try await told()
-        let away = Mutex(2)
-        let storage = Failing(storage: storage) {
-            away.withLock { left in
+    @Test("is looked after again if the look failed, or its note", arguments: [1, 2])
+    func failed(write: Int) async throws {
+        let left = Mutex(0)
+        let time = time
+        let storage = MemoryJournal {
+            left.withLock { left in
                 left -= 1
-                return left == 0
+                return left == 0 ? .full : nil
             }
         }
-        time.set(Self.right)
-        let time = time
         let journal = Journal(storage, clock: TestClock(jumping: true), now: { time.now })
+        var result = AnswersTests.required
+        result.events[0].receivedAt = time.now
+        try await journal.apply(result)
+        time.set(Self.right)
+        left.withLock { $0 = write }
         await #expect(throws: JournalError.self) { try await journal.outbox.next(lease: .seconds(60)) }
         #expect(try await wait(for: journal.outbox).map { $0 < 5 } == true)
-    }
-
-    /// Fails reading transactions.
-    private struct Failing: JournalStorage {
-        let storage: MemoryJournal
-        let isAway: @Sendable () -> Bool
-
-        func write<Value: Sendable>(
-            _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
-        ) async throws -> Value { try await storage.write(body) }
-
-        func read<Value: Sendable>(
-            _ body: @escaping @Sendable (any JournalTransaction) async throws -> Value
-        ) async throws -> Value {
-            if isAway() { throw JournalError(.configuration, "away") }
-            return try await storage.read(body)
-        }
     }
 
     /// Counts its reading transactions, and the rows that they read in selections.
