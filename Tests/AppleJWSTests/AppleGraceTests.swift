@@ -93,6 +93,7 @@ struct AppleGraceTests {
         let renewed = until > 30
         let result = try cases.notified(
             type,
+            type == "DID_FAIL_TO_RENEW" ? "GRACE_PERIOD" : nil,
             of: renewed ? cases.transaction("2", from: 30, to: until) : cases.transaction(),
             with: cases.renewal(until: until, Self.date.merging(members) { $1 }),
             status: status,
@@ -101,13 +102,10 @@ struct AppleGraceTests {
         let state = try cases.state([begun(), result])
         #expect(state.access(at: cases.day(31)).isGranted == renewed)
         #expect(![31, 45].contains { state.snapshot(at: cases.day($0)).status == .grace })
-        if status == 5 {
-            #expect(
-                !result.events.contains {
-                    if case .billingIssue(let issue) = $0.event { issue.access != .suspended } else { false }
-                }
-            )
+        let promised = result.events.contains {
+            if case .billingIssue(let issue) = $0.event { issue.access != .suspended } else { false }
         }
+        #expect(!promised)
         let settled = result.events.flatMap(\.facts).contains {
             if case .billing(let billing) = $0 { billing.status == .settled } else { false }
         }
