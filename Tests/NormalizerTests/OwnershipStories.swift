@@ -51,6 +51,24 @@ struct OwnershipStories {
 
     static func ledger(_ events: [NormalizedEvent]) -> AccountLedger { AccountLedger(applying: events) }
 
+    @Test("a transfer to no one is passed on, and moves nothing", arguments: [[], [""]])
+    func movedToNoOne(to: [String]) {
+        func moved(_ from: String, _ to: [String], at days: Double) -> NormalizedEvent {
+            var event = Self.moved([from], to, at: days)
+            event.subscription = SubscriptionID(store: .appStore, environment: .production, id: "O1")
+            return event
+        }
+        var ledger = Self.ledger([
+            Self.owned("O1", .appStore, by: Account("u1", .appUserID)), moved("u1", ["u2"], at: 10),
+        ])
+        let known = ledger
+        for event in [moved("u2", to, at: 20), Self.moved(["u2"], to, at: 30)] {
+            #expect(ledger.apply(event).isNews)
+            #expect(ledger == known)
+        }
+        #expect(ledger.states.map { ledger.ownership(of: $0).accounts.map(\.id) } == [["u2"]])
+    }
+
     /// RevenueCat's SDK gives StoreKit an app user id that is a UUID, which the App Store writes in its own case.
     @Test("a relay's transfer moves what the store knows by the same UUID in another case", arguments: [true, false])
     func spelling(isRelayed: Bool) {

@@ -60,7 +60,8 @@ struct Disposition {
             let known = event.subscription.flatMap { now.priceChange(of: $0)?.value.change }
             return known.map { Report.Value.price($0) != Report.Value.price(change) } ?? false
         case .transferred(let transfer):
-            return now.transfer.map { Set($0.value.to) != Set(transfer.to) } ?? false
+            guard let known = now.transfer?.value, !transfer.recipients.isEmpty else { return false }
+            return Set(known.recipients) != Set(transfer.recipients)
         case .purchasePending, .purchasePendingCanceled:
             // A purchase that is paid for waits no more.
             let moment = event.assertedAt.millisecondsSince1970

@@ -218,6 +218,7 @@ public struct AccountTransfer: Hashable, Sendable, Codable {
     init?(_ event: NormalizedEvent) {
         switch event.event {
         case .transferred(let transfer):
+            guard !transfer.recipients.isEmpty else { return nil }
             // A relay finds out by a receipt, which knows the purchases of one store.
             let store = event.store.ofLineages
             self.init(environment: event.environment, store: store, transfer: transfer, by: Citation(event))
@@ -314,6 +315,9 @@ extension Account.Identifier {
 }
 
 extension LifecycleEvent.Transfer {
+    /// The accounts that it names as the new owners. Without any it moves nothing.
+    var recipients: [Account.Identifier] { to.filter { !$0.id.isEmpty } }
+
     /// The names of all accounts that it names.
     package var names: Set<Account.Identifier> { Set((from + to).map(\.name)) }
 }

@@ -94,7 +94,7 @@ extension [Ownerships.Move] {
 
 extension AccountTransfer {
     /// The accounts that it names as the new owners.
-    var recipients: [Account.Identifier] { transfer.to.filter { !$0.id.isEmpty } }
+    var recipients: [Account.Identifier] { transfer.recipients }
 
     /// True if all that it names are one customer.
     var linksNames: Bool { Set(transfer.from.map(\.name)) == Set(recipients.map(\.name)) }

@@ -186,9 +186,9 @@ extension Report {
             guard let purchase = event.statedPurchase else { return nil }
             (subject, value) = (Subject(topic: .purchase, transaction: purchase.transaction), Value.stated)
         case .transferred(let transfer):
-            guard let lineage = event.subscription else { return nil }
+            guard let lineage = event.subscription, !transfer.recipients.isEmpty else { return nil }
             // By digest, so that a person's name is in only one place of a state.
-            let accounts = transfer.to.map { "\($0.source)/\($0.id)" }.sorted().joined(separator: ",")
+            let accounts = transfer.recipients.map { "\($0.source)/\($0.id)" }.sorted().joined(separator: ",")
             (subject, value) = (Subject(topic: .owner), EventID(.transferred, in: lineage, accounts).description)
         case .purchasePending, .purchasePendingCanceled, .offerRedeemed, .refundRequested, .refundDeclined,
             .acknowledgementRequired, .notice, .unmapped:

@@ -305,7 +305,8 @@ public struct SubscriptionState: Hashable, Sendable {
             claim(account, by: citation, holding)
             return claims != known
         case .transfer(let move):
-            return transfer.insert(Assertion(move, by: citation))
+            // One that moves nothing takes back no move before it.
+            return !move.recipients.isEmpty && transfer.insert(Assertion(move, by: citation))
         case .link(let other):
             return link(to: other)
         case .transactionName(let name):
