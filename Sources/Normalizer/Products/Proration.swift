@@ -91,14 +91,7 @@ public struct Proration: Hashable, Sendable {
         newPrice: Money,
         rounding: Rounding
     ) throws(Failure) -> Int64 {
-        try Self.credits(of: allowance, creditShare(paid: paid, newPrice: newPrice), rounding)
-    }
-
-    private static func credits(
-        of allowance: Int64,
-        _ share: ExactFraction,
-        _ rounding: Rounding
-    ) throws(Failure) -> Int64 {
+        let share = try creditShare(paid: paid, newPrice: newPrice)
         guard let credits = share.applied(to: Int128(allowance), rounding).flatMap({ Int64(exactly: $0) }) else {
             throw .tooLarge
         }

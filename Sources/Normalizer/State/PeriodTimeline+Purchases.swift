@@ -51,7 +51,7 @@ extension PeriodTimeline {
     mutating func gatherCompanions() {
         for index in periods.indices where periods[index].products.count > 1 {
             let period = periods[index]
-            guard let store = period.relayedStore else { continue }
+            guard period.lineages.count == 1, let store = period.entry.relayedStore else { continue }
             var stated: [ProductID: (product: ProductID, at: Int64)] = [:]
             for (product, at) in period.products
             where !product.isOfSubscription(of: period.fact.product) {
@@ -73,14 +73,13 @@ extension PeriodTimeline {
     /// True if an end is of one of several products of a period, or of one that is not known to be of it: the period goes on.
     mutating func leaves(_ index: Int, _ end: Register<Fact.PeriodEnd>) -> Bool {
         guard let product = end.value.product, !periods[index].products.isEmpty else { return false }
-        let ended = product
-        guard periods[index].products.keys.contains(where: { $0.isOfSubscription(of: ended) }) else {
+        guard periods[index].products.keys.contains(where: { $0.isOfSubscription(of: product) }) else {
             return true
         }
         guard !periods[index].companions.isEmpty else { return false }
         let at = end.value.at.millisecondsSince1970
         if let place = periods[index].companions.firstIndex(where: {
-            $0.product.isOfSubscription(of: ended)
+            $0.product.isOfSubscription(of: product)
         }) {
             (periods[index].companions[place].end, periods[index].companions[place].endedBy) = (at, end.by)
         } else {
@@ -94,8 +93,8 @@ extension PeriodTimeline {
     func isOtherPurchase(_ later: Int, than index: Int) -> Bool {
         let (old, new) = (periods[index], periods[later])
         let (from, to) = (old.fact.product, new.fact.product)
-        guard let store = old.relayedStore, new.relayedStore == store,
-            !to.isOfSubscription(of: from),
+        guard old.lineages.count == 1, new.lineages.count == 1, let store = old.entry.relayedStore,
+            new.entry.relayedStore == store, !to.isOfSubscription(of: from),
             !successions.contains(where: { $0.announces(to, from: from, at: new.start, in: store) })
         else { return false }
         return old.lineages == new.lineages
@@ -119,18 +118,9 @@ extension PeriodTimeline.Period {
         return later.firstStated.map { start < $0 } ?? fact.product.mayBe(later.fact.product)
     }
 
-    /// The store whose relay alone states it, if that store names no change of a purchase to its relays.
-    fileprivate var relayedStore: PurchaseStore? {
-        guard lineages.count == 1, let store = lineages.first?.store, store.rules.relaysOmitReplacedPurchase,
-            !by.provider.speaks(for: store)
-        else { return nil }
-        return store
-    }
-
     /// The additional product that a product is of.
     private func companion(of product: ProductID) -> PeriodTimeline.Companion? {
-        let name = product
-        return companions.first { $0.product.isOfSubscription(of: name) }
+        companions.first { $0.product.isOfSubscription(of: product) }
     }
 
     /// True if a product that was stated for it is its main one, or runs next to that.

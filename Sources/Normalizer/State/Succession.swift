@@ -75,7 +75,7 @@ extension Fact.Succession {
 
 extension SubscriptionState.PeriodEntry {
     /// The store that a relay stated it for, if the store names no link between purchases to its relays.
-    fileprivate var relayedStore: PurchaseStore? {
+    var relayedStore: PurchaseStore? {
         lineages.lazy.map(\.store).first { $0.rules.relaysOmitReplacedPurchase && !by.provider.speaks(for: $0) }
     }
 
