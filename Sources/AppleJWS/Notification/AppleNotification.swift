@@ -214,7 +214,9 @@ public struct AppleNotification: Sendable, Hashable {
         public let tokenExpirationDate: Date?
 
         /// Apple's world that it lives in. The object names none; the id of a Sandbox token begins with `SANDBOX`.
-        public var environment: AppleEnvironment {
+        public var environment: AppleEnvironment { Self.environment(of: externalPurchaseID) }
+
+        static func environment(of externalPurchaseID: String) -> AppleEnvironment {
             externalPurchaseID.utf8.starts(with: "SANDBOX".utf8) ? .sandbox : .production
         }
     }
@@ -350,8 +352,7 @@ extension AppleNotification {
             else { continue }
             if let environment = try? body.string("environment") { return (bundleID, environment) }
             guard let token = try? body.string("externalPurchaseId") else { continue }
-            let isSandbox = token.utf8.starts(with: "SANDBOX".utf8)
-            return (bundleID, (isSandbox ? AppleEnvironment.sandbox : .production).rawValue)
+            return (bundleID, ExternalPurchaseToken.environment(of: token).rawValue)
         }
         return nil
     }
