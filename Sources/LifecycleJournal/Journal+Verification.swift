@@ -55,7 +55,7 @@ extension Journal {
         ]
         for (table, groups) in places {
             for group in groups {
-                // Their bodies are large.
+                // The bodies of deliveries are large.
                 let rows = JournalSelection(group: group, limit: table == .delivery ? 50 : 500)
                 try await forEachPage(of: rows, in: table) { records throws(JournalError) in
                     for record in records where !record.isReadable(in: table) {

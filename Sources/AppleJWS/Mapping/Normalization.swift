@@ -102,7 +102,7 @@ extension AppleAdapter {
         }
         var subject = snapshot.subject
         if let separate {
-            // An event says what the upload shows, and its facts from when on.
+            // The event says all that the upload shows. The facts of each part count from when that part was signed.
             subject.renewal = further?.terms
             if value.appAccountToken == nil { subject.account = snapshot.owner(by: separate) ?? subject.account }
         }

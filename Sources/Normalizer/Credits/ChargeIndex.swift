@@ -184,7 +184,7 @@ struct ChargeIndex {
                 from: period.fact.isProvisional ? nil : begins,
                 charge: charge.flatMap(Self.money),
                 total: charge.flatMap(Self.money),
-                // Of a product that joined no change is stated.
+                // No change, and so no proration, is stated of a product that joined others.
                 paidPart: rules.statesUnpaidPeriods || ![nil, .proratedCharge].contains(strand.proration)
                     ? nil : charge.flatMap { Self.paidPart(for: product, in: $0.value) },
                 isTrial: period.fact.phase == .trial
