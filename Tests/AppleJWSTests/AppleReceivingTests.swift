@@ -265,22 +265,24 @@ struct AppleReceivingTests {
                 try AppleFixture.adapter(trusting: fixture.simulator) { $0.environments = [signed, environment] }
             }
         }
-        let payload = """
-            {"notificationType":"TEST","notificationUUID":"u","signedDate":1767225600000.25,\
-            "data":{"bundleId":"com.example.app","environment":"\(environment)"}}
-            """
-        let parts = [#"{"alg":"ES256","x5c":["AAAA"]}"#, payload, "s"].map { text in
-            String(decoding: Base64URL.encode(text.utf8.span), as: UTF8.self)
+        func delivery(_ type: String) -> Delivery {
+            let payload = """
+                {"notificationType":"\(type)","notificationUUID":"u","signedDate":1767225600000.25,\
+                "data":{"bundleId":"com.example.app","environment":"\(environment)"}}
+                """
+            let parts = [#"{"alg":"ES256","x5c":["AAAA"]}"#, payload, "s"].map { text in
+                String(decoding: Base64URL.encode(text.utf8.span), as: UTF8.self)
+            }
+            let body = AppleHostileInputTests.body(Array(parts.joined(separator: ".").utf8))
+            return Delivery(body: body, receivedAt: AppleFixture.start)
         }
-        let delivery = Delivery(
-            body: AppleHostileInputTests.body(Array(parts.joined(separator: ".").utf8)),
-            receivedAt: AppleFixture.start
-        )
         let unsigned = try AppleFixture.adapter(trusting: fixture.simulator) { $0.environments = [environment] }
-        let authenticated = try unsigned.authenticate(delivery)
-        #expect(authenticated.evidence.method == .unchecked)
-        #expect(try unsigned.events(delivery).map(\.environment) != [.production])
-        #expect(throws: DeliveryError.self) { try fixture.adapter.events(delivery) }
+        #expect(try unsigned.authenticate(delivery("TEST")).evidence.method == .unchecked)
+        #expect(try unsigned.events(delivery("TEST")).map(\.environment) != [.production])
+        #expect(throws: DeliveryError.self) { try fixture.adapter.events(delivery("TEST")) }
+        // It lacks its transaction, and nothing proves that Apple sent it.
+        let lacking = #expect(throws: DeliveryError.self) { try unsigned.events(delivery("SUBSCRIBED")) }
+        #expect(lacking?.code == .malformed && lacking?.isAuthentic == false)
         // Signed data is for receivers that check signatures.
         for genuine in try fixture.simulator.deliveries(.life, from: AppleFixture.start) {
             let error = #expect(throws: DeliveryError.self) { try unsigned.events(genuine) }

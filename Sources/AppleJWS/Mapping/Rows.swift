@@ -406,7 +406,7 @@ extension NotificationMapping {
 extension NotificationMapping {
     private func required() throws(DeliveryError) -> AppleSnapshot {
         guard let snapshot else {
-            throw DeliveryError(.malformed, "notification carries no signedTransactionInfo", isAuthentic: true)
+            throw malformed("notification carries no signedTransactionInfo")
         }
         return snapshot
     }
@@ -414,9 +414,13 @@ extension NotificationMapping {
     private func requiredSubscription() throws(DeliveryError) -> AppleSnapshot {
         let snapshot = try required()
         guard snapshot.transaction.expiresDate != nil else {
-            throw DeliveryError(.malformed, "transaction of a subscription has no expiresDate", isAuthentic: true)
+            throw malformed("transaction of a subscription has no expiresDate")
         }
         return snapshot
+    }
+
+    private func malformed(_ message: String) -> DeliveryError {
+        DeliveryError(.malformed, message, isAuthentic: notification.isSigned)
     }
 
     private var notifiedID: EventID {
