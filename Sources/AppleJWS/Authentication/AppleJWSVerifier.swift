@@ -119,14 +119,8 @@ extension AppleJWSVerifier {
             role: "notification",
             recognize: recognize
         )
-        let isOurs = try recognize(payload.document.root)
-        var (notification, nested) = try read("notification", isOurs: isOurs) { () throws(JSONError) in
-            try AppleNotification.read(
-                payload: payload.bytes,
-                root: payload.document.root,
-                isSigned: verification.isSigned
-            )
-        }
+        let read = AppleNotification.read(payload:root:isSigned:)
+        var (notification, nested) = try self.read("notification", payload, by: read)
         switch notification.content {
         case .data(let data):
             notification.content = .data(try proven(data, nested: nested, in: payload))
@@ -212,13 +206,7 @@ extension AppleJWSVerifier {
 
     func transaction(in received: ReceivedJWS) throws(DeliveryError) -> Proven<AppleTransaction> {
         let payload = try verified(received, dateMember: "signedDate", role: "transaction")
-        let transaction = try read("transaction") { () throws(JSONError) in
-            try AppleTransaction(
-                payload: payload.bytes,
-                root: payload.document.root,
-                isSigned: verification.isSigned
-            )
-        }
+        let transaction = try read("transaction", payload, by: AppleTransaction.init(payload:root:isSigned:))
         _ = try requireApp(
             transaction.bundleID,
             appAppleID: nil,
@@ -231,26 +219,14 @@ extension AppleJWSVerifier {
 
     func renewalInfo(in received: ReceivedJWS) throws(DeliveryError) -> Proven<AppleRenewalInfo> {
         let payload = try verified(received, dateMember: "signedDate", role: "renewal info")
-        let renewalInfo = try read("renewal info") { () throws(JSONError) in
-            try AppleRenewalInfo(
-                payload: payload.bytes,
-                root: payload.document.root,
-                isSigned: verification.isSigned
-            )
-        }
+        let renewalInfo = try read("renewal info", payload, by: AppleRenewalInfo.init(payload:root:isSigned:))
         try requireEnvironment(renewalInfo.environment, "renewal info")
         return (renewalInfo, payload.evidence)
     }
 
     func appTransaction(in received: ReceivedJWS) throws(DeliveryError) -> Proven<AppleAppTransaction> {
         let payload = try verified(received, dateMember: "receiptCreationDate", role: "app transaction")
-        let appTransaction = try read("app transaction") { () throws(JSONError) in
-            try AppleAppTransaction(
-                payload: payload.bytes,
-                root: payload.document.root,
-                isSigned: verification.isSigned
-            )
-        }
+        let appTransaction = try read("app transaction", payload, by: AppleAppTransaction.init(payload:root:isSigned:))
         _ = try requireApp(
             appTransaction.bundleID,
             appAppleID: appTransaction.appAppleID,
@@ -275,16 +251,16 @@ extension AppleJWSVerifier {
 
     private func read<Value>(
         _ role: StaticString,
-        isOurs: Bool = true,
-        _ body: () throws(JSONError) -> Value
+        _ payload: VerifiedPayload,
+        by read: ([UInt8], JSONValue, Bool) throws(JSONError) -> Value
     ) throws(DeliveryError) -> Value {
         do throws(JSONError) {
-            return try body()
+            return try read(payload.bytes, payload.document.root, verification.isSigned)
         } catch {
             throw DeliveryError(
                 .malformed,
                 "\(role): \(error)",
-                isAuthentic: verification.isSigned && isOurs,
+                isAuthentic: payload.isAuthentic,
                 underlying: error
             )
         }

@@ -10,6 +10,8 @@ struct VerifiedPayload {
     let document: JSONDocument
     let receivedAt: Date
     let evidence: Origin.Evidence
+    /// True if Apple signed it for this receiver, so that a later failure is worth keeping.
+    let isAuthentic: Bool
 
     /// A JWS inside the payload.
     func nested(_ range: Range<Int>) -> ReceivedJWS { ReceivedJWS(bytes, range, at: receivedAt) }
@@ -54,8 +56,8 @@ struct SignedDataVerification: Sendable {
     /// - Parameters:
     ///   - dateMember: the payload's member with the time of signing.
     ///   - role: the name of the JWS, for messages.
-    ///   - recognize: decides if a payload with a valid signature is for this receiver, so that a later failure is
-    ///     worth keeping; throws for payloads that the receiver does not take.
+    ///   - recognize: decides if a payload with a valid signature is for this receiver; throws for payloads that the receiver does
+    ///     not take.
     func verify(
         _ received: ReceivedJWS,
         dateMember: MemberName,
@@ -138,7 +140,8 @@ struct SignedDataVerification: Sendable {
             bytes: payload,
             document: document,
             receivedAt: receivedAt,
-            evidence: evidence ?? Origin.Evidence(.unchecked)
+            evidence: evidence ?? Origin.Evidence(.unchecked),
+            isAuthentic: isAuthentic
         )
     }
 }
