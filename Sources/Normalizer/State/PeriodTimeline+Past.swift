@@ -148,7 +148,9 @@ extension PeriodTimeline.Period {
     fileprivate func isUnpaid(since failure: Citation, _ timeline: PeriodTimeline, in state: SubscriptionState) -> Bool
     {
         guard state.payment(from: start, before: end, since: failure) == nil else { return false }
-        guard start == timeline.newest?.start, let billing = state.billing(timeline) else { return true }
+        guard let newest = timeline.newestIndex, start == timeline.periods[newest].start,
+            let billing = state.billing(timeline)
+        else { return true }
         return billing.value.status != .settled || billing.by.milliseconds < failure.milliseconds
     }
 

@@ -114,15 +114,20 @@ extension PeriodTimeline {
         }
     }
 
-    /// The newest period that was stated itself, the subject of the registers. It may begin in the future.
+    /// The newest period of the main product, the subject of its settings: an additional product in another rhythm begins many
+    /// periods within one of the main product, which leave renewal, pause and planned changes as they are.
+    var newest: Period? { (newestIndex { !isBeside($0) } ?? newestIndex).map { periods[$0] } }
+
+    /// The newest period of any product, whose charge may be outstanding.
+    var newestIndex: Int? { newestIndex { _ in true } }
+
+    /// The newest period that was stated itself. It may begin in the future.
     ///
     /// If its purchase was replaced, its registers say nothing of the one that took the place, which counts even if only its
     /// failed charge, its hold or its pause mentions it so far.
-    var newest: Period? { newestIndex.map { periods[$0] } }
-
-    var newestIndex: Int? {
-        guard let stated = periods.lastIndex(where: { $0.isPaidFor && !$0.isForestalled }) else {
-            return periods.indices.last
+    private func newestIndex(where isMeant: (Period) -> Bool) -> Int? {
+        guard let stated = periods.lastIndex(where: { $0.isPaidFor && !$0.isForestalled && isMeant($0) }) else {
+            return periods.lastIndex(where: isMeant)
         }
         guard periods[stated].cut?.reason == .replaced else { return stated }
         let lineages = periods[stated].lineages

@@ -215,7 +215,7 @@ extension SubscriptionState {
 
 extension SubscriptionState {
     // Linked lineages keep registers of their own, for the end of a replaced purchase says nothing of its successor.
-    // Those count that the newest period was stated for.
+    // Those count that the newest period of the main product was stated for.
     func newestRegisters(_ timeline: PeriodTimeline) -> [Registers] {
         guard let newest = timeline.newest else { return registers.all.map(\.registers) }
         return newest.lineages.compactMap { registers[$0] }
@@ -243,8 +243,8 @@ extension SubscriptionState {
             }
             .highest()
         }
-        guard let newest = timeline.newest else { return highest(of: registers.all) }
-        let known = highest(of: registers.outstanding(and: newest.lineages))
+        guard let newest = timeline.newestIndex else { return highest(of: registers.all) }
+        let known = highest(of: registers.outstanding(and: timeline.periods[newest].lineages))
         // A settled charge of another lineage matters only where it settles one that is outstanding.
         return known.map { $0.value.status == .settled } ?? true ? known : highest(of: registers.all)
     }
