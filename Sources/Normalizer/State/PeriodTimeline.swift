@@ -172,50 +172,31 @@ struct PeriodTimeline {
         isIndexed = state.ends.count + state.refunds.count > 8
         isWhole = bound == nil || state.periodOrder == nil
         successions = state.successions
-        let ends: [Register<Fact.PeriodEnd>]
+        // Each step reads what those before it have found.
+        let ends = gather(state, from: bound)
+        applyStatementsInPassing(of: state)
+        applyOwnEnds(ends, of: state)
+        applyGraces(of: state)
+        applyEndsByOthers(of: state)
+        applyItems(of: state)
+        applyPast(of: state)
+    }
+
+    /// Gathers the periods as they were stated themselves.
+    ///
+    /// - Returns: the ends that may be of one of them.
+    private mutating func gather(_ state: SubscriptionState, from bound: Int64?) -> [Register<Fact.PeriodEnd>] {
         if let bound, let order = state.periodOrder {
             let read = order.keys(from: bound).compactMap { key in state.periods[key].map { (key, $0) } }
             gather(read)
-            ends = state.ends.about(read.map(\.1), from: bound)
+            let ends = state.ends.about(read.map(\.1), from: bound)
             note(ends, before: bound, in: state)
-        } else {
-            ends = Array(state.ends.all)
-            gather(
-                state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside }.map { ($0.key, $0.value) }
-            )
-            for entry in state.periods.values where entry.fact.item != nil { productsBeside.insert(entry.fact.product) }
-            keepMainItems(state.periods)
+            return ends
         }
-        gatherCompanions()
-        applyNamedPeriods(of: state)
-        applyPurchases(of: state)
-        apply(ends, in: state)
-        applyRefunds(of: state)
-        applyUnpaidEnds(of: state)
-        applyEarlyChanges()
-        for (lineage, registers) in state.registers.outstanding {
-            if let billing = registers.charging { applyGrace(billing, lineage: lineage) }
-        }
-        if newestIndex.map({ periods[$0...].allSatisfy { $0.grace == nil } }) ?? false {
-            for (lineage, registers) in state.registers.outstanding where registers.hadGrace {
-                applyLapsedGrace(registers, lineage: lineage)
-            }
-        }
-        for (lineage, registers) in state.registers.outstanding where registers.hadGrace {
-            applyPastGraces(registers, lineage: lineage)
-        }
-        applyEndsOfPurchases()
-        applyClosures(of: state)
-        applyReplacements()
-        applyRemovals()
-        if isWhole { gatherItems(of: state) }
-        dateItemsBeside()
-        applyEndsOfMainItems(of: state)
-        applyInterruptions(of: state)
-        applyRetries(of: state)
-        applyWithdrawals(of: state)
-        interruptItems()
-        applySwitches(of: state)
+        gather(state.periods.filter { $0.value.fact.item == nil || $0.value.fact.isBeside }.map { ($0.key, $0.value) })
+        for entry in state.periods.values where entry.fact.item != nil { productsBeside.insert(entry.fact.product) }
+        keepMainItems(state.periods)
+        return Array(state.ends.all)
     }
 
     /// All transactions that a period is known by.
