@@ -5,9 +5,6 @@ package struct JSONArray: Sequence, Sendable {
     /// As in `JSONDocument.path(to:in:at:iterated:)`.
     let iterated: UInt64
 
-    /// As in `JSONError.path`.
-    package var path: String { document.path(of: node, iterated: iterated) }
-
     package var count: Int { document.count(of: node) }
     package var isEmpty: Bool { count == 0 }
     package var underestimatedCount: Int { count }
