@@ -82,9 +82,10 @@ struct PaymentJoinTests {
         return event("charge.refunded", charge, previous: previous, at: time, id: "evt_ch_\(amount)", in: version)
     }
 
-    private func adapter(_ version: StripeSimulator.Version) throws -> StripeAdapter {
-        try policed { $0.refundSource = .refunds }
-    }
+    /// One for all versions: each event names its own.
+    private let adapter: StripeAdapter
+
+    init() throws { adapter = try policed { $0.refundSource = .refunds } }
 
     @Test("the simulator's refund of half a month takes half of its credits", arguments: versions)
     func simulated(version: StripeSimulator.Version) throws {
@@ -108,7 +109,6 @@ struct PaymentJoinTests {
     func refund(version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)
         let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, in: version)
-        let adapter = try adapter(version)
         for order in permutations(of: try Self.purchase(version) + [refund]) {
             let ledger = try Host(adapter, order).ledger
             let state = try #require(ledger[PitfallTests.lineage])
@@ -135,7 +135,7 @@ struct PaymentJoinTests {
             Self.refund(id, amount, of: payment, at: created + day * 86_400, in: version)
         }
         func scopes(_ refunds: [RareFlowTests.Taken]) throws -> [LifecycleEvent.Refund.Scope?] {
-            try Host(adapter(version), Self.purchase(version) + refunds).acts.compactMap {
+            try Host(adapter, Self.purchase(version) + refunds).acts.compactMap {
                 guard case .refunded(let refund) = $0.event else { return nil }
                 return refund.scope
             }
@@ -159,7 +159,6 @@ struct PaymentJoinTests {
 
     @Test("a lost dispute ends the period that was paid for, with a key or without", arguments: versions)
     func dispute(version: StripeSimulator.Version) throws {
-        let adapter = try adapter(version)
         // The bank may take the charge back in another currency than the customer's.
         let whole = [
             [try lost(Self.sold, version)], [try lost(1, version, currency: "eur")],
@@ -189,7 +188,6 @@ struct PaymentJoinTests {
         arguments: versions
     )
     func byCharge(version: StripeSimulator.Version) throws {
-        let adapter = try adapter(version)
         let dispute: JSONText = [
             "id": "dp_1", "object": "dispute", "amount": .integer(Self.sold), "charge": "ch_in_1", "currency": "usd",
             "payment_intent": nil, "reason": "fraudulent", "status": "lost",
@@ -232,7 +230,7 @@ struct PaymentJoinTests {
         for (lost, won) in [(names[0], names[1]), (names[1], names[0])] {
             let events = [decided("lost", on: 5, by: lost), decided("won", on: 8, by: won)]
             for order in permutations(of: try Self.purchase(version) + events) {
-                let state = try Host(adapter(version), order).state
+                let state = try Host(adapter, order).state
                 #expect(state.access(at: date(created + 9 * day)).isGranted)
                 #expect(state.contradictions.isEmpty)
             }
@@ -273,7 +271,6 @@ struct PaymentJoinTests {
 
     @Test("a lost dispute over a part of the charge leaves access", arguments: versions)
     func partialDispute(version: StripeSimulator.Version) throws {
-        let adapter = try adapter(version)
         let disputed = try lost(400, version)
         for order in permutations(of: try Self.purchase(version) + [disputed]) {
             let host = try Host(adapter, order)
@@ -288,7 +285,6 @@ struct PaymentJoinTests {
     @Test("one refund is one event and one state, whichever notifications report it", arguments: versions)
     func oneRefund(version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)
-        let adapter = try adapter(version)
         for apart: Int64 in [0, 3] {
             let refund = Self.refund("re_1", Self.sold, of: payment, at: created + 5 * day, in: version)
             let charge = Self.charge(Self.sold, of: payment, at: created + 5 * day + apart, version)
@@ -305,7 +301,6 @@ struct PaymentJoinTests {
     @Test("several refunds each count, and together are all that was paid", arguments: versions)
     func several(version: StripeSimulator.Version) throws {
         let payment = try Self.payment(version)
-        let adapter = try adapter(version)
         let reports = [
             Self.refund("re_1", 500, of: payment, at: created + 5 * day, in: version),
             Self.refund("re_2", 499, of: payment, at: created + 6 * day, in: version),
