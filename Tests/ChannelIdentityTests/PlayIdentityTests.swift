@@ -6,26 +6,12 @@ import ShadowComparison
 import Testing
 import VectorGenerator
 
-/// A backend that acts on news, once on each identity.
-struct Backend {
-    var ledger = AccountLedger()
-    var acts: [NormalizedEvent] = []
-    var dispositions: [AppliedEvent.Disposition] = []
-    private var seen: Set<EventID> = []
-
+extension Backend {
     static let policy = CreditPolicy([
         "premium:monthly": .init(credits: 200, trialCredits: 20, price: Money(ExactDecimal(10), "EUR")),
         "premium:annual": .init(credits: 500, price: Money(ExactDecimal(10), "EUR")),
         "family:monthly": .init(credits: 300, price: Money(ExactDecimal(10), "EUR")),
     ])
-
-    init(_ events: [NormalizedEvent]) {
-        for event in events {
-            let applied = ledger.apply(event)
-            dispositions.append(applied.disposition)
-            if seen.insert(event.id).inserted, applied.disposition == .applied { acts.append(applied.event) }
-        }
-    }
 
     /// Those of the acts that both channels can name.
     var sharedActs: [NormalizedEvent] { acts.filter(\.isShared) }

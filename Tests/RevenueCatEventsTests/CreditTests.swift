@@ -1,6 +1,7 @@
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import NormalizerTesting
 import RevenueCatEvents
 import Testing
 import WireJSON
@@ -32,8 +33,8 @@ struct CreditTests {
         }
     }
 
-    static func host(_ webhooks: Event...) throws -> RefundTests.Host {
-        RefundTests.Host(try events(webhooks), policy)
+    static func host(_ webhooks: Event...) throws -> Backend {
+        Backend(try events(webhooks), policy)
     }
 
     static func event(
@@ -127,11 +128,11 @@ struct CreditTests {
             "20.00"
         )
         for order in [[announced, began], [began, announced]] {
-            let host = RefundTests.Host(try Self.events([basic] + order), Self.policy)
+            let host = Backend(try Self.events([basic] + order), Self.policy)
             #expect(host.balance == 375 + 200)
         }
         // The announcement's inference about the old period gives nothing; its purchase, when it comes last, does.
-        let late = RefundTests.Host(try Self.events([announced, began, basic, began, basic]), Self.policy)
+        let late = Backend(try Self.events([announced, began, basic, began, basic]), Self.policy)
         #expect(late.balance == 375 + 200)
     }
 

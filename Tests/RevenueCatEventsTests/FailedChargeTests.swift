@@ -206,20 +206,20 @@ struct FailedChargeTests {
             event("RENEWAL", at: recovered, incident.paid).priced("9.99"),
         ].map(traps.one)
         for failed in [[events[1]], [events[1], events[2]], [events[2], events[1]]] {
-            var host = RefundTests.Host([events[0]] + failed + failed, CreditTests.policy)
+            var host = Backend([events[0]] + failed + failed, CreditTests.policy)
             let state = try #require(host.ledger.states.first)
             #expect(host.acts.map(\.kind) == [events[0].kind] + failed.map(\.kind))
             #expect(state.snapshot(at: date(recovered - 1)).status == .grace)
             #expect(state.access(at: date(incident.ends.grace - 1)).isGranted)
             #expect(state.access(at: date(incident.ends.grace)).isGranted == false)
-            host = RefundTests.Host([events[0]] + failed + [events[3]], CreditTests.policy)
+            host = Backend([events[0]] + failed + [events[3]], CreditTests.policy)
             guard case .renewed(let renewed)? = host.acts.last?.event else {
                 Issue.record("\(host.acts)")
                 continue
             }
             #expect(renewed.cause == .recovery(from: .grace))
             // Late, it is the past.
-            #expect(RefundTests.Host([events[0], events[3]] + failed, CreditTests.policy).count(.billingIssue) == 0)
+            #expect(Backend([events[0], events[3]] + failed, CreditTests.policy).count(.billingIssue) == 0)
         }
     }
 

@@ -28,7 +28,7 @@ struct KeptTransactionTests {
         }
         let first = Period(t0, to: t1, "S1")
         let second = Period(t1, to: t1 + 28 * day, "S1")
-        let host = RefundTests.Host(
+        let host = Backend(
             try CreditTests.events([
                 CreditTests.event("INITIAL_PURCHASE", at: t0 + 5000, first, product: "basic_m", changing: fields)
                     .priced("10.00"),
@@ -72,7 +72,7 @@ struct KeptTransactionTests {
         ]
         let use = CreditUse(id: "a", credits: 100, at: date(t0 + 5 * day))
         for order in permutations(of: webhooks) {
-            let host = RefundTests.Host(try CreditTests.events(order + order), CreditTests.policy)
+            let host = Backend(try CreditTests.events(order + order), CreditTests.policy)
             #expect(host.count(.extended) == 1)
             let ends = [t0 + day, t1 + day, t1 + 8 * day, t2 + 10 * day]
             #expect(
@@ -101,7 +101,7 @@ struct KeptTransactionTests {
             CreditTests.event("EXPIRATION", at: period.end + 1000, period, product: "basic_m", changing: fields)
                 .with(["expiration_reason": "UNSUBSCRIBE"])
         }
-        let host = RefundTests.Host(
+        let host = Backend(
             try CreditTests.events([
                 CreditTests.event(
                     "INITIAL_PURCHASE",
@@ -152,7 +152,7 @@ struct KeptTransactionTests {
         )
         .with(["cancel_reason": "CUSTOMER_SUPPORT"]).priced("-20.00")
         func isGranted(_ events: [RevenueCatSimulator.Event], at time: Int64) throws -> Bool {
-            let host = RefundTests.Host(try CreditTests.events(events), CreditTests.policy)
+            let host = Backend(try CreditTests.events(events), CreditTests.policy)
             return host.ledger.states[0].access(at: Date(timeIntervalSince1970: Double(time) / 1000)).isGranted
         }
         for order in [[basic, pro, refund], [refund, pro, basic], [pro, refund, basic]] {
@@ -200,7 +200,7 @@ struct KeptTransactionTests {
         onPlay("EXPIRATION", at: months[month].end + 1000, months[month], with: ["expiration_reason": .string(reason)])
     }
 
-    private func isGranted(_ host: RefundTests.Host, on number: Int64) -> Bool {
+    private func isGranted(_ host: Backend, on number: Int64) -> Bool {
         host.ledger.states[0].access(at: date(t0 + number * day)).isGranted
     }
 
@@ -209,7 +209,7 @@ struct KeptTransactionTests {
         for order in permutations(of: [Self.begun(0), Self.begun(1), Self.refund(0), Self.refund(1)]) {
             let events = try CreditTests.events(order)
             #expect(Set(events.map(\.id)).count == 4)
-            let host = RefundTests.Host(events + events, CreditTests.policy)
+            let host = Backend(events + events, CreditTests.policy)
             #expect(host.count(.refunded) == 2)
             #expect(host.ledger.states[0].refunds.count == 2)
             let days: [(Int64, Bool)] = [(1, true), (9, true), (12, false), (30, false), (32, true), (43, false)]
@@ -226,7 +226,7 @@ struct KeptTransactionTests {
             Self.begun(2), Self.ended(2, by: "UNSUBSCRIBE"),
         ])
         #expect(Set(events.map(\.id)).count == 6)
-        let host = RefundTests.Host(events + events, CreditTests.policy)
+        let host = Backend(events + events, CreditTests.policy)
         #expect(host.count(.paused) == 2)
         #expect(host.count(.expired) == 1)
         let back = Period(Self.months[2].end + day, to: Self.months[2].end + 31 * day, "GPA.1")
@@ -235,7 +235,7 @@ struct KeptTransactionTests {
             Self.onPlay("RENEWAL", at: back.start + 5000, back).priced("10.00"),
             Self.onPlay("EXPIRATION", at: back.end + 1000, back, with: ["expiration_reason": "BILLING_ERROR"]),
         ])
-        #expect(RefundTests.Host(again, CreditTests.policy).count(.expired) == 2)
+        #expect(Backend(again, CreditTests.policy).count(.expired) == 2)
     }
 
     @Test(
@@ -267,7 +267,7 @@ struct KeptTransactionTests {
         for order in permutations(of: months + [refund]) {
             let events = try CreditTests.events(order)
             #expect(Set(events.map(\.id)).count == 4)
-            let host = RefundTests.Host(events, CreditTests.policy)
+            let host = Backend(events, CreditTests.policy)
             let state = host.ledger.states[0]
             #expect(state.contradictions == [])
             let days: [(Int64, Bool)] = [(1, true), (32, true), (40, true), (42, false), (58, false), (60, true)]

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import NormalizerTesting
 import RevenueCatEvents
 import Testing
 import WireJSON
@@ -33,7 +34,7 @@ struct LateTellingTests {
             "sub:basic": .init(credits: 200, price: Money(ExactDecimal(10), "USD")),
             "sub:pro": .init(credits: 500, price: Money(ExactDecimal(20), "USD")),
         ])
-        let host = RefundTests.Host(try CreditTests.events([basic, pro]), policy)
+        let host = Backend(try CreditTests.events([basic, pro]), policy)
         #expect(host.acts.map(\.kind.rawValue) == ["started", "product_changed"])
         #expect(host.balance >= 480)
     }
@@ -58,7 +59,7 @@ struct LateTellingTests {
             Period(again, to: again + 31 * day, "O1-2"),
             product: "pro_m"
         ).priced("20.00")
-        let host = RefundTests.Host(try CreditTests.events([basic, refund, pro]), CreditTests.policy)
+        let host = Backend(try CreditTests.events([basic, refund, pro]), CreditTests.policy)
         #expect(host.balance == 500)
     }
 
@@ -99,7 +100,7 @@ struct LateTellingTests {
         .with(["expiration_reason": "CUSTOMER_SUPPORT"])
         let later = Date(timeIntervalSince1970: Double(at + day) / 1000)
         for losses in [[refund], [expired], [refund, expired]] {
-            let host = RefundTests.Host(try CreditTests.events([first, second] + losses), CreditTests.policy)
+            let host = Backend(try CreditTests.events([first, second] + losses), CreditTests.policy)
             #expect(!host.ledger.states[0].access(at: later).isGranted)
         }
     }

@@ -154,7 +154,7 @@ struct LostWebhookTests {
                 because: "CUSTOMER_SUPPORT"
             )
             // The renewal is news once, also where it comes last.
-            let host = RefundTests.Host(begun + naming[0] + renewal + renewal, CreditTests.policy)
+            let host = Backend(begun + naming[0] + renewal + renewal, CreditTests.policy)
             #expect(host.count(.renewed) == 1)
             let expected = Reading(access: [true, true, false], credits: [200, 200, 0])
             for choice in choices(naming) {

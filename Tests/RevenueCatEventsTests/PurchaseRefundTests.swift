@@ -49,7 +49,7 @@ struct PurchaseRefundTests {
     private static func outcome(_ events: [Event]) throws -> (access: [Bool], credits: Int64) {
         var expected: AccountLedger?
         for order in permutations(of: events) {
-            let ledger = RefundTests.Host(try CreditTests.events(order + order), CreditTests.policy).ledger
+            let ledger = Backend(try CreditTests.events(order + order), CreditTests.policy).ledger
             #expect(expected ?? ledger == ledger)
             expected = ledger
         }

@@ -9,32 +9,6 @@ import WireJSON
 /// A refund of Apple's and its reversal, which RevenueCat tells at other moments and with an expiration beside.
 @Suite("One refund, two channels")
 struct RefundTests {
-    /// A host that keeps a unique index on events.
-    struct Host {
-        var ledger = AccountLedger()
-        var acts: [NormalizedEvent] = []
-        private let policy: CreditPolicy
-        private var seen: Set<EventID> = []
-
-        init(_ events: [NormalizedEvent], _ policy: CreditPolicy) {
-            self.policy = policy
-            for event in events {
-                let applied = ledger.apply(event)
-                if seen.insert(event.id).inserted, applied.disposition == .applied {
-                    acts.append(applied.event)
-                }
-            }
-        }
-
-        /// The balance ten minutes after the last report.
-        var balance: Int64 {
-            let time = acts.map { $0.receivedAt + 600 }.max() ?? .distantPast
-            return CreditStatement(of: ledger.states, under: policy, uses: [], at: time).balance
-        }
-
-        func count(_ kind: LifecycleEvent.Kind) -> Int { acts.count { $0.kind == kind } }
-    }
-
     let apple: [NormalizedEvent]
     let relayed: [NormalizedEvent]
     let policy: CreditPolicy
@@ -84,11 +58,11 @@ struct RefundTests {
 
     @Test("however two channels interleave, each fact acts once and the credits are back in the end")
     func interleaved() {
-        let expected = Host(apple + relayed, policy).ledger
+        let expected = Backend(apple + relayed, policy).ledger
         let orders = Self.merges(apple[...], relayed[...])
         #expect(orders.count > 30)
         for order in orders {
-            let host = Host(order, policy)
+            let host = Backend(order, policy)
             #expect(host.ledger == expected)
             #expect(host.count(.started) == 1)
             #expect(host.count(.refunded) == 1)
@@ -102,7 +76,7 @@ struct RefundTests {
     func refunded() {
         let (one, other) = (apple.prefix { $0.kind != .refundReversed }, relayed.prefix { $0.kind != .refundReversed })
         for order in [Array(one), Array(other)] + Self.merges(one[...], other[...]) {
-            let host = Host(order, policy)
+            let host = Backend(order, policy)
             #expect(host.balance == 0)
             #expect(host.ledger.states.count == 1)
             let end = order.map(\.assertedAt).max() ?? .distantPast
@@ -112,10 +86,10 @@ struct RefundTests {
 
     @Test("in any order at all, one state comes of it, nothing acts twice, and the credits are there")
     func shuffled() {
-        let expected = Host(apple + relayed, policy).ledger
+        let expected = Backend(apple + relayed, policy).ledger
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<300 {
-            let host = Host((apple + relayed + apple).shuffled(using: &generator), policy)
+            let host = Backend((apple + relayed + apple).shuffled(using: &generator), policy)
             #expect(host.ledger == expected)
             #expect(Set(host.acts.map(\.id)).count == host.acts.count)
             #expect(host.balance == 200)
@@ -136,7 +110,7 @@ struct RefundTests {
         }
         #expect(again.id == refund.id)
         for order in [apple + [again], apple + relayed + [again], [again] + relayed + apple] {
-            let host = Host(order, policy)
+            let host = Backend(order, policy)
             let lineage = try #require(refund.subscription)
             #expect(host.ledger[lineage]?.access(at: later.addingTimeInterval(-60)).isGranted == true)
             #expect(host.ledger[lineage]?.access(at: later).isGranted == false)

@@ -59,7 +59,7 @@ struct SeasonTests {
         let uses = [CreditUse(id: "job", credits: 300, at: date(t0 + 2 * day))]
         for (events, end) in later {
             for order in permutations(of: [season.bought] + events) {
-                let host = RefundTests.Host(try CreditTests.events(order + order), CreditTests.policy)
+                let host = Backend(try CreditTests.events(order + order), CreditTests.policy)
                 let state = try #require(host.ledger.states.first)
                 #expect(host.ledger.states.count == 1)
                 let statement = CreditStatement(
@@ -75,7 +75,7 @@ struct SeasonTests {
                 #expect(state.unreportedEvents(receivedAt: date(t1)) == [])
                 #expect(state.contradictions == [])
             }
-            let host = RefundTests.Host(try CreditTests.events([season.bought] + events), CreditTests.policy)
+            let host = Backend(try CreditTests.events([season.bought] + events), CreditTests.policy)
             #expect(host.acts.count == 1 + events.count)
         }
     }
@@ -84,7 +84,7 @@ struct SeasonTests {
     func reversalAlone() throws {
         let season = Season(store: "APP_STORE")
         for events in [[season.reversed], [season.reversed, season.bought]] {
-            let states = RefundTests.Host(try CreditTests.events(events), CreditTests.policy).ledger.states
+            let states = Backend(try CreditTests.events(events), CreditTests.policy).ledger.states
             let statement = CreditStatement(of: states, under: CreditTests.policy, uses: [], at: date(t0 + 8 * day))
             #expect(statement.balance == 500)
         }

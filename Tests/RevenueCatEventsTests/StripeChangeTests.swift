@@ -69,7 +69,7 @@ struct StripeChangeTests {
     private static func balances(_ webhooks: [Event], at time: Int64 = half + 6 * day) throws -> Set<Int64> {
         var balances: Set<Int64> = []
         for order in permutations(of: try CreditTests.events(webhooks)) {
-            let host = RefundTests.Host(order, policy)
+            let host = Backend(order, policy)
             #expect(host.ledger.states.count == 1)
             balances.insert(CreditStatement(of: host.ledger.states, under: policy, uses: [], at: date(time)).balance)
         }

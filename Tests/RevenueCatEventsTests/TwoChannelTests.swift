@@ -148,18 +148,6 @@ struct TwoChannelTests {
         }
     }
 
-    /// A backend that acts on news, once on each identity.
-    static func acts(on events: [NormalizedEvent]) -> (acts: [NormalizedEvent], ledger: AccountLedger) {
-        var ledger = AccountLedger()
-        var seen: Set<EventID> = []
-        var acts: [NormalizedEvent] = []
-        for event in events {
-            let applied = ledger.apply(event)
-            if seen.insert(event.id).inserted, applied.disposition == .applied { acts.append(applied.event) }
-        }
-        return (acts, ledger)
-    }
-
     /// Kinds that both channels report, with what a period's beginning is called left aside.
     static func facts(_ events: [NormalizedEvent]) -> [String: Int] {
         var counts: [String: Int] = [:]
@@ -209,7 +197,7 @@ struct TwoChannelTests {
     @Test("interleaved, every fact acts once, whichever channel is first", arguments: stories)
     func interleaved(name: String) throws {
         let channels = try Self.channels(try Self.story(name))
-        let expected = Self.facts(Self.acts(on: channels.apple).acts)
+        let expected = Self.facts(Backend(channels.apple).acts)
         #expect(!expected.isEmpty)
         #expect(Self.facts(channels.relayed) == Self.facts(channels.apple))
         let orders: [[NormalizedEvent]] = [
@@ -218,7 +206,7 @@ struct TwoChannelTests {
             channels.steps.flatMap { step in [step.apple, step.relayed, step.apple, step.relayed].flatMap(\.self) },
         ]
         for order in orders {
-            #expect(Self.facts(Self.acts(on: order).acts) == expected)
+            #expect(Self.facts(Backend(order).acts) == expected)
         }
     }
 
@@ -226,13 +214,13 @@ struct TwoChannelTests {
     func shuffled(name: String) throws {
         let channels = try Self.channels(try Self.story(name))
         let all = channels.apple + channels.relayed
-        let expected = Self.acts(on: all).ledger
+        let expected = Backend(all).ledger
         let once = Self.facts(channels.apple)
         var generator = SeededGenerator(seed: 17)
         for _ in 0..<50 {
-            let (acts, ledger) = Self.acts(on: all.shuffled(using: &generator))
-            #expect(ledger == expected)
-            for (kind, count) in Self.facts(acts) { #expect(count <= once[kind] ?? 0, "\(kind)") }
+            let backend = Backend(all.shuffled(using: &generator))
+            #expect(backend.ledger == expected)
+            for (kind, count) in Self.facts(backend.acts) { #expect(count <= once[kind] ?? 0, "\(kind)") }
         }
     }
 
@@ -240,9 +228,9 @@ struct TwoChannelTests {
     func access(name: String) throws {
         let channels = try Self.channels(try Self.story(name))
         let lineage = try #require(channels.apple.first?.subscription)
-        let apple = try #require(Self.acts(on: channels.apple).ledger[lineage])
-        let relayed = try #require(Self.acts(on: channels.relayed).ledger[lineage])
-        let both = try #require(Self.acts(on: channels.apple + channels.relayed).ledger[lineage])
+        let apple = try #require(Backend(channels.apple).ledger[lineage])
+        let relayed = try #require(Backend(channels.relayed).ledger[lineage])
+        let both = try #require(Backend(channels.apple + channels.relayed).ledger[lineage])
         for hour in stride(from: 0, to: 24 * 300, by: 6) {
             let time = Self.start.addingTimeInterval(Double(hour) * 3600 + 60)
             #expect(relayed.access(at: time).isGranted == apple.access(at: time).isGranted, "hour \(hour)")
