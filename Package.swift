@@ -232,6 +232,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "SchemaSupport", dependencies: ["WireJSON"], path: "Tests/SchemaSupport", swiftSettings: strict),
+        // A receiver that trusts the simulated App Store.
+        .target(
+            name: "SimulatedTrust",
+            dependencies: ["AppleJWS", "NotificationSimulator"],
+            path: "Tests/SimulatedTrust",
+            swiftSettings: strict
+        ),
         // Google's own Pub/Sub emulator, where it is installed.
         .target(
             name: "PubSubEmulator",
@@ -271,7 +278,8 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: adapterTargets + [
                 "ConformanceVectors", "FuzzTargets", "HTTPTransport", "Normalizer", "NormalizerTesting",
-                "NotificationCoverage", "NotificationSimulator", "ReceiverConfiguration", "SchemaSupport",
+                "NotificationCoverage", "NotificationSimulator", "SimulatedTrust", "ReceiverConfiguration",
+                "SchemaSupport",
                 "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
@@ -312,7 +320,8 @@ let package = Package(
             name: "AppleJWSTests",
             dependencies: [
                 "AppleJWS", "ConformanceVectors", "LifecycleEvents", "Normalizer", "NormalizerTesting",
-                "NotificationSimulator", "SchemaSupport", "SignatureCore", "SignatureIssuing", "VectorGenerator",
+                "NotificationSimulator", "SimulatedTrust", "SchemaSupport", "SignatureCore", "SignatureIssuing",
+                "VectorGenerator",
                 "WireJSON",
             ],
             swiftSettings: strict
@@ -322,6 +331,7 @@ let package = Package(
             dependencies: [
                 "AppStoreServer", "AppleJWS", "CurlTransport", "HTTPTransport", "JSONWebSignature", "LifecycleEvents",
                 "LifecycleJournal", "LoopbackServer", "Normalizer", "NormalizerTesting", "NotificationSimulator",
+                "SimulatedTrust",
                 "SignatureCore",
                 "SignatureIssuing", "WireJSON",
             ],
@@ -345,7 +355,8 @@ let package = Package(
             name: "RevenueCatEventsTests",
             dependencies: [
                 "AppleJWS", "ConformanceVectors", "CurlTransport", "HTTPTransport", "LifecycleJournal",
-                "LoopbackServer", "Normalizer", "NormalizerTesting", "NotificationSimulator", "RevenueCatEvents",
+                "LoopbackServer", "Normalizer", "NormalizerTesting", "NotificationSimulator", "SimulatedTrust",
+                "RevenueCatEvents",
                 "ShadowComparison", "VectorGenerator", "WireJSON",
             ],
             swiftSettings: strict
@@ -355,6 +366,7 @@ let package = Package(
             name: "ChannelIdentityTests",
             dependencies: [
                 "AppleJWS", "GooglePubSub", "HTTPTransport", "Normalizer", "NormalizerTesting", "NotificationSimulator",
+                "SimulatedTrust",
                 "RevenueCatEvents", "ShadowComparison", "SignatureCore", "SignatureIssuing", "VectorGenerator",
                 "WireJSON",
             ],

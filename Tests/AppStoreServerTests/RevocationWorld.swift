@@ -9,6 +9,7 @@ import NormalizerTesting
 import NotificationSimulator
 import SignatureCore
 import SignatureIssuing
+import SimulatedTrust
 import Synchronization
 
 /// The responders of a simulated Apple, on this host, and a checker that asks them.
@@ -132,11 +133,7 @@ final class RevocationWorld: Sendable {
     }
 
     func adapter(_ revocation: AppleRevocation) throws -> AppleAdapter {
-        var configuration = AppleAdapter.Configuration(
-            apps: [.init(bundleID: apple.bundleId, appAppleID: apple.appAppleId)],
-            environments: [.production],
-            trustAnchors: try AppleTrustAnchors(der: [apple.rootCertificate])
-        )
+        var configuration = try AppleAdapter.Configuration(trusting: apple)
         configuration.maximumAge = nil
         configuration.revocation = revocation
         return try AppleAdapter(configuration)

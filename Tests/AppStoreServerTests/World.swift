@@ -5,6 +5,7 @@ import HTTPTransport
 import LifecycleEvents
 import NormalizerTesting
 import NotificationSimulator
+import SimulatedTrust
 import Synchronization
 
 /// Apple's servers of both environments, played behind a transport, and a client of theirs.
@@ -53,11 +54,8 @@ final class World: Sendable {
 
     func adapter() throws -> AppleAdapter {
         let apple = state.withLock { $0.production.apple }
-        var configuration = AppleAdapter.Configuration(
-            apps: [.init(bundleID: apple.bundleId, appAppleID: apple.appAppleId)],
-            environments: [.production, .sandbox],
-            trustAnchors: try AppleTrustAnchors(der: [apple.rootCertificate])
-        )
+        var configuration = try AppleAdapter.Configuration(trusting: apple)
+        configuration.environments = [.production, .sandbox]
         configuration.maximumAge = nil
         return try AppleAdapter(configuration)
     }

@@ -2,6 +2,7 @@ import AppleJWS
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import SimulatedTrust
 import Testing
 
 /// Members that no event carries are read all the same, each from its own name.
@@ -12,13 +13,7 @@ struct AppleFieldTests {
 
     init() throws {
         simulator = try AppleSimulator(seed: "fields")
-        verifier = try AppleJWSVerifier(
-            AppleAdapter.Configuration(
-                apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
-                environments: [.production],
-                trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
-            )
-        )
+        verifier = try AppleJWSVerifier(.init(trusting: simulator))
     }
 
     private static let signed: Int64 = 1_767_225_600_000

@@ -2,6 +2,7 @@ import AppleJWS
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import SimulatedTrust
 
 /// A simulated App Store with a receiver that trusts it.
 struct AppleFixture {
@@ -42,11 +43,7 @@ struct AppleFixture {
         trusting simulator: AppleSimulator,
         _ change: (inout AppleAdapter.Configuration) throws -> Void = { _ in }
     ) throws -> AppleAdapter {
-        var configuration = AppleAdapter.Configuration(
-            apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
-            environments: [.init(rawValue: simulator.environment.rawValue)],
-            trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
-        )
+        var configuration = try AppleAdapter.Configuration(trusting: simulator)
         try change(&configuration)
         return try AppleAdapter(configuration)
     }

@@ -3,6 +3,7 @@ import AppleJWS
 import FoundationEssentials
 import NotificationSimulator
 import Normalizer
+import SimulatedTrust
 import Testing
 
 /// The same App Store transaction through Apple's webhook, Apple's notification history, and a client's upload.
@@ -16,13 +17,7 @@ struct AppleIdentityTests {
 
     init() throws {
         simulator = try AppleSimulator(seed: "channels")
-        adapter = try AppleAdapter(
-            AppleAdapter.Configuration(
-                apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
-                environments: [.production],
-                trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
-            )
-        )
+        adapter = try AppleAdapter(.init(trusting: simulator))
     }
 
     private func notifications(_ name: String) throws -> [AppleSimulator.Notification] {

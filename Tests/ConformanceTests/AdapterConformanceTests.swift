@@ -8,6 +8,7 @@ import Normalizer
 import NormalizerTesting
 import NotificationSimulator
 import RevenueCatEvents
+import SimulatedTrust
 import Stripe
 import Testing
 import WireJSON
@@ -115,13 +116,7 @@ import WireJSON
 
     @Test func apple() async throws {
         let simulator = try AppleSimulator(seed: "vectors")
-        let adapter = try AppleAdapter(
-            AppleAdapter.Configuration(
-                apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
-                environments: [.production],
-                trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
-            )
-        )
+        let adapter = try AppleAdapter(.init(trusting: simulator))
         let findings = try await conformance(
             adapter,
             genuine: [

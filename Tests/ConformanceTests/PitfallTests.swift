@@ -6,6 +6,7 @@ import Normalizer
 import NormalizerTesting
 import NotificationSimulator
 import ReceiverConfiguration
+import SimulatedTrust
 import Testing
 
 /// Pitfalls of `docs/pitfalls.md` that belong to no single module.
@@ -62,13 +63,7 @@ import Testing
     }
 
     private func adapter(trusting simulator: AppleSimulator) throws -> AppleAdapter {
-        try AppleAdapter(
-            AppleAdapter.Configuration(
-                apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
-                environments: [.production],
-                trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
-            )
-        )
+        try AppleAdapter(.init(trusting: simulator))
     }
 
     @Test("C2: dates are numbers, and what has ended is not active")

@@ -4,6 +4,7 @@ import NormalizerTesting
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
+import SimulatedTrust
 import Testing
 import WireJSON
 
@@ -16,13 +17,7 @@ struct StoreBesideRelayTests {
 
     init() throws {
         simulator = try AppleSimulator(seed: "store beside relay")
-        adapter = try AppleAdapter(
-            AppleAdapter.Configuration(
-                apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
-                environments: [.production],
-                trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
-            )
-        )
+        adapter = try AppleAdapter(.init(trusting: simulator))
     }
 
     func apple(

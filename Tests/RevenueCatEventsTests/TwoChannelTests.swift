@@ -4,6 +4,7 @@ import FoundationEssentials
 import NotificationSimulator
 import Normalizer
 import RevenueCatEvents
+import SimulatedTrust
 import Testing
 import WireJSON
 
@@ -29,13 +30,7 @@ struct TwoChannelTests {
 
     static func channels(_ story: CustomerStory) throws -> Channels {
         let simulator = try AppleSimulator(seed: "two channels")
-        let apple = try AppleAdapter(
-            AppleAdapter.Configuration(
-                apps: [.init(bundleID: simulator.bundleId, appAppleID: simulator.appAppleId)],
-                environments: [.production],
-                trustAnchors: try AppleTrustAnchors(der: [simulator.rootCertificate])
-            )
-        )
+        let apple = try AppleAdapter(.init(trusting: simulator))
         let relay = try RevenueCatAdapter(.init(signingSecrets: [SecretBytes("s")]))
         let relaySimulator = RevenueCatSimulator(signingSecret: SecretBytes("s"))
         var channels = Channels()
