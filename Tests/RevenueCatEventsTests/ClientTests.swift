@@ -137,8 +137,14 @@ struct ClientTests {
     func refusedIDs(id: String) async throws {
         let transport = StubTransport()
         transport.on(.any, respond: Self.response(200, Self.list([])))
-        let error = await #expect(throws: DeliveryError.self) { _ = try await Self.client(transport).customer(id) }
-        #expect(error?.code == .malformed)
+        for api in [RevenueCatClient.API.v1, .v2(project: "proj1")] {
+            let client = try Self.client(transport, api)
+            let errors = [
+                await #expect(throws: DeliveryError.self) { _ = try await client.customer(id) },
+                await #expect(throws: DeliveryError.self) { _ = try await client.purchases(ofCustomer: id) },
+            ]
+            #expect(errors.map { $0?.code } == [.malformed, .malformed])
+        }
         #expect(transport.requests.isEmpty)
     }
 
@@ -170,6 +176,7 @@ struct ClientTests {
         #expect(transport.requests.last?.url.query == "starting_after=sub1")
         for next in [
             "https://evil.example/x", "//evil.example/x", "/v2/projects/other", "/v1/subscribers/x", path + "/../x",
+            "/v2/projects/proj1/customers/u1/purchases", "/v2/projects/proj1/customers/u2/subscriptions",
         ] {
             let transport = StubTransport()
             transport.on(.any, respond: Self.response(200, Self.list([], next: next)))
