@@ -4,7 +4,7 @@ public import Normalizer
 extension Journal {
     /// The progress of reading a provider's history.
     public struct Backfill: Hashable, Sendable, Codable {
-        /// A time whose events the provider no longer remembers. Ask about the purchases one by one.
+        /// A time whose events the provider no longer remembers.
         public struct Gap: Hashable, Sendable, Codable {
             /// From when on nothing was read.
             @EventTime public var from: Date
@@ -25,6 +25,9 @@ extension Journal {
         public var unreadable = 0
         /// A time whose deliveries the provider had forgotten before they were read.
         public var gap: Gap?
+        /// How many purchases ``Journal/reconcile(with:replaying:limit:)`` asks about because of the gap: all of the provider's. Nil
+        /// without a gap.
+        public var askedAgain: Int?
         /// Until when the history is read.
         @EventTime public var through: Date
     }
@@ -78,7 +81,8 @@ extension Journal {
     ///
     /// The journal stores its place after each page. A process that was killed continues there and reads one page twice
     /// at most. An event is news once, by webhook or by history. Two processes may read the same history: one of them
-    /// ends with a `conflict`.
+    /// ends with a `conflict`. The place is set beyond a gap only once all purchases of the provider are to be asked about, as
+    /// by ``askAgain(about:)``.
     ///
     /// ```swift
     /// let report = try await journal.backfill(from: server.history(in: .production), since: launch)
@@ -171,7 +175,10 @@ extension Journal {
                 window.position = page.next
                 progress.window = isRead ? nil : window
                 if isRead { progress.through = max(window.until, progress.through) }
-                if held == nil { try await note() }
+                guard held == nil else { continue }
+                // Nothing else knows of the gap once the place is beyond it.
+                if isRead, window.gap != nil { result.askedAgain = try await askAgain(about: history.provider) }
+                try await note()
             }
             if let held {
                 // The next run reads from here to its own time, so that what comes later is not held up, too.

@@ -95,6 +95,41 @@ struct BackfillResumeTests {
 
     private static let day: TimeInterval = 86_400
 
+    @Test("goes beyond a gap only once all purchases of the provider are to be asked about")
+    func gap() async throws {
+        var count = 0
+        var isBrokenOff = true
+        while isBrokenOff {
+            // How many transactions there is room for.
+            let left = Mutex(Int.max)
+            let storage = MemoryJournal {
+                left.withLock { left in
+                    left -= 1
+                    return left < 0 ? .full : nil
+                }
+            }
+            let (time, pages) = (ManualTime(Self.now), Pages(failing: []))
+            let journal = Journal(storage, now: { time.now })
+            for id in ["1", "2"] {
+                let lineage = SubscriptionID(store: .appStore, environment: .production, id: id)
+                try await journal.apply(
+                    ReconcileTests.statement(of: lineage, at: 0, from: 0, until: 90 * Self.day, transaction: "1")
+                )
+            }
+            try await journal.backfill(from: pages, since: time.now)
+            time.advance(40 * Self.day)
+            left.withLock { $0 = count }
+            isBrokenOff = (try? await journal.backfill(from: pages)) == nil
+            left.withLock { $0 = .max }
+            let report = try await journal.backfill(from: pages)
+            #expect((report.gap != nil) == isBrokenOff)
+            #expect(report.askedAgain == (isBrokenOff ? 2 : nil))
+            #expect(try await journal.questions(at: time.now).map(\.kind) == ["requested", "requested"], "\(count)")
+            count += 1
+        }
+        #expect(count > 4)
+    }
+
     @Test(
         "after a clock that was ahead goes on from where it began, or where that is ahead as well, from now",
         arguments: [true, false]

@@ -104,9 +104,6 @@ struct BackfillCommand: AsyncParsableCommand {
                 StandardError.write(
                     "\(report.history) has forgotten \(gap.from.formatted(.iso8601)) to \(gap.until.formatted(.iso8601))"
                 )
-                try await database.reachable { () async throws(JournalError) in
-                    _ = try await journal.askAgain(about: access.provider)
-                }
             }
         }
         // A provider without a memory of its deliveries is asked about everything.

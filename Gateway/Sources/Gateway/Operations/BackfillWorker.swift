@@ -30,13 +30,12 @@ struct BackfillWorker: Sendable {
                 let report = try await journal.backfill(from: history, as: source.name)
                 metrics.backfilled(source.name, report)
                 if let gap = report.gap {
-                    let count = try await journal.askAgain(about: history.provider)
                     logger.error(
                         "the provider had forgotten what it sent; all of its purchases are asked about",
                         metadata: place.merging(
                             [
                                 "from": "\(gap.from.ISO8601Format())", "until": "\(gap.until.ISO8601Format())",
-                                "purchases": "\(count)",
+                                "purchases": "\(report.askedAgain ?? 0)",
                             ]
                         ) { $1 }
                     )
