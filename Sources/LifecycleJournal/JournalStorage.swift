@@ -47,7 +47,8 @@ public protocol JournalTransaction {
     /// Rows in the order of ``JournalRecord/order`` and, if that is equal, of ``JournalRecord/number``.
     ///
     /// `SELECT … FROM t WHERE grp = :group AND ord <= :last AND (ord, number) > (:order, :number) ORDER BY ord, number
-    /// LIMIT :limit`, without the first condition where the selection names no group.
+    /// LIMIT :limit`, without the first condition for the log where the selection names no group. For another table it then is `SELECT …
+    /// FROM t WHERE number > :number ORDER BY number LIMIT :limit`: the journal reads all states so, whose `ord` is 0.
     func records(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord]
 
     /// Inserts a row with version 1 and a number above those of the rows before it, unless its key is there already. If

@@ -69,6 +69,7 @@ public enum SQLJournalDialect: Sendable {
 private struct TableStatements: Sendable {
     let record: String
     let records: String
+    let recordsByNumber: String
     let recordsOfGroup: String
     let insert: String
     let update: String
@@ -81,6 +82,7 @@ private struct TableStatements: Sendable {
         let following = "ord <= $1 AND (ord, number) > ($2, $3)"
         record = inDialect(select("key = $1"))
         records = inDialect(select("\(following) ORDER BY ord, number LIMIT $4"))
+        recordsByNumber = inDialect(select("number > $1 ORDER BY number LIMIT $2"))
         recordsOfGroup = inDialect(select("\(following) AND grp = $5 ORDER BY ord, number LIMIT $4"))
         insert = inDialect(
             """
@@ -132,13 +134,20 @@ public struct SQLJournalTransaction<Connection: SQLJournalConnection>: JournalTr
     /// Rows in their order.
     public func records(_ selection: JournalSelection, in table: JournalTable) async throws -> [JournalRecord] {
         let statements = dialect.statements(about: table)
-        var values: [SQLJournalValue] = [
-            .integer(selection.last), .integer(selection.order), .integer(selection.number),
-            .integer(Int64(selection.limit)),
-        ]
-        if let group = selection.group { values.append(.text(group)) }
-        let statement = selection.group == nil ? statements.records : statements.recordsOfGroup
-        return try await connection.query(statement, values).map(JournalRecord.init)
+        let (number, limit) = (
+            SQLJournalValue.integer(selection.number), SQLJournalValue.integer(Int64(selection.limit))
+        )
+        let order: [SQLJournalValue] = [.integer(selection.last), .integer(selection.order), number, limit]
+        let rows =
+            if let group = selection.group {
+                try await connection.query(statements.recordsOfGroup, order + [.text(group)])
+            } else if table == .log {
+                try await connection.query(statements.records, order)
+            } else {
+                // Without a group, no other table has an index of the order, and every page would be a walk through all rows.
+                try await connection.query(statements.recordsByNumber, [number, limit])
+            }
+        return try rows.map(JournalRecord.init)
     }
 
     /// Inserts a row, unless its key is there.

@@ -2,7 +2,7 @@ import Foundation
 import LifecycleJournal
 import NormalizerTesting
 import PostgresJournal
-import SQLiteJournal
+@testable import SQLiteJournal
 import Testing
 
 @Suite("Storages and what they promise", .timeLimit(.minutes(5)))
@@ -26,6 +26,43 @@ struct JournalConformanceTests {
         .findings()
         #expect(findings.contains { $0.check == .lostUpdates })
         #expect(findings.contains { $0.check == .rows })
+    }
+
+    /// Asks SQLite how it would run the statements, and runs none.
+    private final class Planner: SQLJournalConnection {
+        private let database: Database
+        private(set) var plans: [String] = []
+
+        init(_ database: Database) { self.database = database }
+
+        func query(_ statement: String, _ values: [SQLJournalValue]) async throws -> [[SQLJournalValue]] {
+            for row in try database.query("EXPLAIN QUERY PLAN \(statement)", values) {
+                if case .text(let plan)? = row.last { plans.append(plan) }
+            }
+            return []
+        }
+    }
+
+    @Test("SQLite finds all rows by an index, and sorts none")
+    func plans() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.path("plans.sqlite")
+        _ = try await SQLiteJournalStorage.migrate(path: path)
+        let planner = Planner(try Database(path: path, busyTimeout: 1000))
+        let transaction = SQLJournalTransaction(planner, .sqlite)
+        let record = JournalRecord(key: "key")
+        for table in JournalTable.allCases {
+            _ = try await transaction.record(record.key, in: table)
+            _ = try await transaction.records(JournalSelection(limit: 9), in: table)
+            // States have no groups, and there are few checkpoints.
+            if table != .state, table != .checkpoint {
+                _ = try await transaction.records(JournalSelection(group: "group", limit: 9), in: table)
+            }
+            _ = try await transaction.update(record, in: table)
+            _ = try await transaction.delete(record, from: table)
+        }
+        #expect(planner.plans.count == 5 * JournalTable.allCases.count - 2)
+        #expect(planner.plans.filter { !$0.hasPrefix("SEARCH ") } == [])
     }
 
     /// On a busy machine a writer may have to wait for long; here that is not what is looked at.
