@@ -148,9 +148,11 @@ extension Journal {
                         try await Self.indexNames(of: line, transaction)
                     }
                 }
-                let isRight = try await write { transaction in
-                    try await rebuildState(of: lineage, firstStatedAt: record.order, isRepairing, transaction)
-                }
+                // To compare, the log and the states have to be of one moment.
+                let isRight =
+                    isRepairing
+                    ? try await write { try await rebuildState(of: lineage, firstStatedAt: record.order, true, $0) }
+                    : try await read { try await rebuildState(of: lineage, firstStatedAt: record.order, false, $0) }
                 if let isRight {
                     rebuild.purchases += 1
                     if !isRight, rebuild.differing.count < 1000 { rebuild.differing.append(lineage) }
@@ -177,7 +179,6 @@ extension Journal {
     ) async throws -> Bool? {
         // Cheaply first: most lines are not the first of their lineage.
         guard try await Self.firstStated(of: lineage, transaction) == position else { return nil }
-        var ledger = AccountLedger()
         var lineages = [lineage]
         var known: Set = [lineage]
         var earliest = position
@@ -186,11 +187,8 @@ extension Journal {
             let current = lineages[index]
             index += 1
             var related: [SubscriptionID] = []
-            let selection = JournalSelection(group: JournalKey.text(current), limit: 500)
-            for record in try await transaction.allRecords(selection, in: .log) where !record.body.isEmpty {
-                earliest = min(earliest, record.order)
-                let line = try CanonicalJSON.value(LogLine.self, from: record.body)
-                ledger.apply(line, catalog: options.catalog)
+            for (position, line) in try await Self.lines(of: current, transaction) {
+                earliest = min(earliest, position)
                 for case .link(let other) in line.statement?.facts ?? [] where other != current {
                     if isRepairing { try await Self.link(current, other, in: transaction) }
                     related.append(other)
@@ -204,13 +202,33 @@ extension Journal {
             for other in related where !other.id.isEmpty && known.insert(other).inserted { lineages.append(other) }
         }
         guard earliest == position else { return nil }
+        // First the rows, and then the lines that they come from: a row that another process changes in between is not written.
         let rows = try await StateRows(linkedTo: lineages, replacingUnreadable: true, transaction)
         let stored = AccountLedger(rows.states)
+        for other in rows.records.keys.inOrder + rows.states.flatMap(\.lineages) where known.insert(other).inserted {
+            lineages.append(other)
+        }
+        var ledger = AccountLedger()
+        for current in lineages {
+            for (_, line) in try await Self.lines(of: current, transaction) {
+                ledger.apply(line, catalog: options.catalog)
+            }
+        }
         let isRight = lineages.allSatisfy { stored[$0] == ledger[$0] }
         if !isRight, isRepairing { try await rows.write(ledger, of: lineages, transaction) }
         // A journal of an earlier version has none.
         if isRepairing { try await writeQuestions(of: lineages, in: ledger, replacingUnreadable: true, transaction) }
         return isRight
+    }
+
+    /// A lineage's lines that are not erased.
+    private static func lines(
+        of lineage: SubscriptionID,
+        _ transaction: any JournalTransaction
+    ) async throws -> [(position: Int64, line: LogLine)] {
+        let selection = JournalSelection(group: JournalKey.text(lineage), limit: 500)
+        return try await transaction.allRecords(selection, in: .log).filter { !$0.body.isEmpty }
+            .map { ($0.order, try CanonicalJSON.value(from: $0.body)) }
     }
 
     /// The position of a lineage's first line that is not erased.
