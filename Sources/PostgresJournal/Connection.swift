@@ -22,7 +22,7 @@ actor Connection {
             try session.commit()
             return value
         } catch {
-            end(session)
+            end(session, after: error)
             throw error
         }
     }
@@ -43,7 +43,7 @@ actor Connection {
             try session.commit()
             return version
         } catch {
-            end(session)
+            end(session, after: error)
             throw error
         }
     }
@@ -59,7 +59,7 @@ actor Connection {
                 "the tables have version \(installed), and this build needs version \(SQLJournalSchema.version): migrate them first"
             )
         } catch {
-            end(session)
+            end(session, after: error)
             throw error
         }
     }
@@ -87,8 +87,10 @@ actor Connection {
         }
     }
 
-    private func end(_ session: Session) {
+    private func end(_ session: Session, after error: any Error) {
         if session.isIdle { return }
+        // Another connection may lead to a server that can do it: this one's may have become a stand-by, which only reads.
+        if (error as? JournalError)?.code == .unavailable { return self.session = nil }
         do { try session.execute("ROLLBACK") } catch { self.session = nil }
         if !session.isIdle { self.session = nil }
     }

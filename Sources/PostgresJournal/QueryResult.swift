@@ -33,7 +33,7 @@ import LifecycleJournal
         let code: JournalError.Code =
             switch state {
             case "40001", "40P01", "55P03": .conflict
-            case "53100", "25006": .notWritable
+            case "53100": .notWritable
             case "42P01", "42501", "3F000", "22021", "22P05": .configuration
             default:
                 switch state.prefix(2) {

@@ -161,6 +161,7 @@ struct BadDatabaseTests {
             try await takeIn(storage, trouble: disk.fill, recovery: disk.makeRoom)
         }
 
+        // After a switch-over, the connections that were made to the stand-by stay there.
         @Test("A server that crashes, that answers no more, and that may not be written", arguments: Trouble.allCases)
         func trouble(trouble: Trouble) async throws {
             let server = try await PostgresServer()
@@ -173,7 +174,9 @@ struct BadDatabaseTests {
                 switch trouble {
                 case .crash: try await server.stop()
                 case .silence: try await server.signal("STOP")
-                case .protection: try await server.protect(server.name(url), true)
+                case .protection:
+                    try await server.protect(server.name(url), true)
+                    try await server.disconnect(server.name(url))
                 }
             } recovery: {
                 switch trouble {

@@ -102,11 +102,10 @@ final class PostgresServer: Sendable {
         try await psql("postgres", "SELECT count(pg_terminate_backend(pid)) FROM \(others)")
     }
 
-    /// Has a database be for reading alone, as that of a stand-by is, or not.
+    /// Has a database be for reading alone, as that of a stand-by is, or not; for connections that are made from then on.
     func protect(_ database: String, _ isProtected: Bool) async throws {
         let setting = isProtected ? "on" : "off"
         try await psql("postgres", "ALTER DATABASE \(database) SET default_transaction_read_only = \(setting)")
-        try await disconnect(database)
     }
 
     @discardableResult
