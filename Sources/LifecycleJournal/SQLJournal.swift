@@ -189,18 +189,28 @@ extension SQLJournalTransaction: Sendable where Connection: Sendable {}
 extension JournalRecord {
     fileprivate init(_ row: [SQLJournalValue]) throws {
         guard row.count == 7, case .text(let key) = row[0], case .text(let group) = row[1],
-            case .bytes(let body) = row[2], case .bytes(let detail) = row[3], case .integer(let order) = row[4],
-            case .integer(let number) = row[5], case .integer(let version) = row[6]
+            case .integer(let order) = row[4], case .integer(let number) = row[5], case .integer(let version) = row[6]
         else { throw JournalError(.corrupt, "a row does not have its table's form") }
         self.init(
             key: key,
             group: group,
             order: order,
-            body: body,
-            detail: detail,
+            body: row[2].octets,
+            detail: row[3].octets,
             number: number,
             version: version
         )
+    }
+}
+
+extension SQLJournalValue {
+    /// The octets of a content. What was edited with SQLite's own functions, such as `json_set`, is text in a column for octets.
+    fileprivate var octets: [UInt8] {
+        switch self {
+        case .integer(let number): Array("\(number)".utf8)
+        case .text(let text): Array(text.utf8)
+        case .bytes(let bytes): bytes
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import LifecycleJournal
 import NormalizerTesting
+@testable import SQLiteJournal
 import Testing
 
 extension EditedRowTests {
@@ -95,6 +96,34 @@ extension EditedRowTests {
         #expect(sizes["stripe"]?.deliveries == 3)
         for entry in try await journal.quarantine.list() { #expect(try await journal.quarantine.discard(entry)) }
         #expect(try await journal.quarantine.sizes()["stripe"] == Quarantine.Size(deliveries: 0, bytes: 0))
+    }
+
+    @Test("by SQLite's own functions, which make it text, is read like any other")
+    func text() async throws {
+        let (life, folder) = (try StripeLife(), TemporaryFolder())
+        let path = folder.path("text.sqlite")
+        let journal = Journal(try await SQLiteJournalStorage(path: path), now: { StripeLife.start })
+        for delivery in life.deliveries.dropLast() {
+            #expect(await journal.receive(delivery, with: life.adapter).status == 200)
+        }
+        for delivery in life.deliveries.suffix(1) {
+            #expect(await journal.accept(delivery, with: life.adapter).status == 200)
+        }
+        try await journal.apply(AnswersTests.required)
+        let events = try await journal.events(limit: 1000)
+        let database = try Database(path: path, busyTimeout: 10_000)
+        for table in JournalTable.allCases {
+            try database.execute("UPDATE \(table.name) SET body = CAST(body AS TEXT), detail = CAST(detail AS TEXT)")
+        }
+        #expect(try await journal.events(limit: 1000) == events)
+        #expect(try await journal.verify().findings == [])
+        #expect(try await journal.rebuild().differing == [])
+        #expect(try await journal.outbox.next(1, lease: .seconds(60)).count == 1)
+        #expect(try await journal.answer(with: [Store()]).answered == 1)
+        #expect(try await journal.work(with: ["stripe": life.adapter]) == 1)
+        // Only what is no JSON any more cannot be read.
+        try database.execute("UPDATE lifecycle_event SET body = 5 WHERE number = 2")
+        #expect(try await journal.verify().findings == ["row 2 of lifecycle_event cannot be read"])
     }
 
     @Test("of an event is named by a verification")
