@@ -189,6 +189,10 @@ private struct Round {
         let item: DueItem
         do { item = try CanonicalJSON.value(from: record.body) } catch { throw JournalError(wrapping: error) }
         guard let lineage = item.subscription else { throw JournalError(.corrupt, "a question names no purchase") }
+        // Without a source that can be asked it keeps its turn. A write for each of a stopped provider's purchases would keep the others'
+        // waiting for hours.
+        let places = sources.indices.filter { sources[$0].provider.mayKnow(lineage.store) }
+        guard places.isEmpty || places.contains(where: { stopped[$0] == nil }) else { return }
         // Another process may be faster.
         let isTaken = try await journal.write { transaction in
             var leased = record
@@ -275,7 +279,10 @@ private struct Round {
         let isOwn = { (place: Int) in
             question.names.contains { sources[place].provider.speaks(for: $0.store) }
         }
-        for place in sources.indices.filter(isOwn) + sources.indices.filter({ !isOwn($0) }) {
+        let places = sources.indices.filter { place in
+            question.names.contains { sources[place].provider.mayKnow($0.store) }
+        }
+        for place in places.filter(isOwn) + places.filter({ !isOwn($0) }) {
             let source = sources[place]
             let name = source.provider.rawValue
             if let code = stopped[place] {

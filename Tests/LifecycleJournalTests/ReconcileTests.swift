@@ -74,7 +74,7 @@ struct ReconcileTests {
     static let renewed = statement(at: 30 * day + 7200, from: 30 * day, until: 60 * day, transaction: "2")
     static let day: TimeInterval = 86_400
 
-    private func journal(
+    func journal(
         _ storage: any JournalStorage = MemoryJournal(),
         sealingKey: String? = nil,
         formerKeys: [String] = []

@@ -274,6 +274,16 @@ extension Provider {
         stores?.contains(store) ?? (rawValue == store.rawValue)
     }
 
+    /// True if it may know a purchase in `store`: one that it speaks for, or that it relays. A store knows no other store's purchases.
+    package func mayKnow(_ store: PurchaseStore) -> Bool {
+        let isRelay =
+            switch self {
+            case .apple, .google, .stripe: false
+            default: true
+            }
+        return isRelay || speaks(for: store)
+    }
+
     /// The rules of the statements that this provider makes. A relay states a purchase in its own way, so the rules of the
     /// store that it relays do not hold for them.
     package var rules: StoreRules {
