@@ -174,6 +174,22 @@ struct JournalCommandTests {
         #expect(run.errors.contains("See 'lifecycle journal export --help'"))
     }
 
+    @Test("An erasure and an export are of all that is known, so that an environment or a moment is wrong usage")
+    func wholeAccount() throws {
+        let run = try script(
+            #"""
+            set +e
+            for command in erase export; do
+                for option in "--environment sandbox" "--at \#(Self.moment)"; do
+                    "$0" journal $command cus_1 --source stripe_customer $option >/dev/null; echo $?
+                done
+            done
+            "$0" journal state cus_1 --source stripe_customer >/dev/null; echo $?
+            """#
+        )
+        #expect(run.output == "64\n64\n64\n64\n0\n")
+    }
+
     @Test("An unusable database is reported without its password")
     func wrong() throws {
         for database in ["sqlite:", "mysql://x", "sqlite:/missing/file", "postgresql://u:hunter2@127.0.0.1:1/x"] {

@@ -162,25 +162,11 @@ struct AccountOptions: ParsableArguments {
     @Option(help: "Where the identifier comes from: \(sources).")
     var source: String
 
-    @Option(help: "The store's environment: production or sandbox.")
-    var environment: String = "production"
-
-    @Option(
-        help: ArgumentHelp("The moment in question, \(Moment.form); by default the present.", valueName: "time"),
-        transform: Moment.init
-    )
-    var at: Moment?
-
     func validate() throws {
         guard !account.isEmpty else { throw ValidationError("the account's identifier is empty") }
-        guard ["production", "sandbox"].contains(environment) else {
-            throw ValidationError("--environment must be production or sandbox")
-        }
     }
 
     var identifier: Account.Identifier { Account.Identifier(account, Account.Source(rawValue: source)) }
-
-    var moment: Date { at?.date ?? Date() }
 
     /// The error for an account of which nothing is known. A source that this package has not may be another adapter's, so
     /// it is wrong only if it finds nothing.
@@ -193,6 +179,28 @@ struct AccountOptions: ParsableArguments {
     }
 }
 
+/// The environment and the moment that a question about an account is for.
+struct ViewOptions: ParsableArguments {
+    @Option(name: .customLong("environment"), help: "The store's environment: production or sandbox.")
+    private var name: String = "production"
+
+    @Option(
+        help: ArgumentHelp("The moment in question, \(Moment.form); by default the present.", valueName: "time"),
+        transform: Moment.init
+    )
+    private var at: Moment?
+
+    func validate() throws {
+        guard ["production", "sandbox"].contains(name) else {
+            throw ValidationError("--environment must be production or sandbox")
+        }
+    }
+
+    var environment: StoreEnvironment { StoreEnvironment(rawValue: name) }
+
+    var moment: Date { at?.date ?? Date() }
+}
+
 /// `lifecycle journal state`
 struct JournalState: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -203,11 +211,11 @@ struct JournalState: AsyncParsableCommand {
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var account: AccountOptions
+    @OptionGroup var view: ViewOptions
 
     func run() async throws {
         let journal = try await options.journal()
-        let (identifier, moment) = (account.identifier, account.moment)
-        let environment = StoreEnvironment(rawValue: account.environment)
+        let (identifier, environment, moment) = (account.identifier, view.environment, view.moment)
         let ledger = try await options.reachable { () async throws(JournalError) in
             try await journal.ledger(of: [identifier])
         }
@@ -233,11 +241,11 @@ struct JournalExplain: AsyncParsableCommand {
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var account: AccountOptions
+    @OptionGroup var view: ViewOptions
 
     func run() async throws {
         let journal = try await options.journal()
-        let (identifier, moment) = (account.identifier, account.moment)
-        let environment = StoreEnvironment(rawValue: account.environment)
+        let (identifier, environment, moment) = (account.identifier, view.environment, view.moment)
         let explanations = try await options.reachable { () async throws(JournalError) in
             try await journal.explain([identifier], in: environment, at: moment)
         }
@@ -260,6 +268,7 @@ struct JournalCredits: AsyncParsableCommand {
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var account: AccountOptions
+    @OptionGroup var view: ViewOptions
 
     @Option(help: ArgumentHelp("The credits that each product gives, as a JSON file.", valueName: "file"))
     var policy: String
@@ -284,8 +293,7 @@ struct JournalCredits: AsyncParsableCommand {
             throw ValidationError("\(self.policy) is not a credit policy: \(error)")
         }
         let journal = try await options.journal()
-        let (identifier, moment) = (account.identifier, account.moment)
-        let environment = StoreEnvironment(rawValue: account.environment)
+        let (identifier, environment, moment) = (account.identifier, view.environment, view.moment)
         let ledger = try await options.reachable { () async throws(JournalError) in
             try await journal.ledger(of: [identifier])
         }
