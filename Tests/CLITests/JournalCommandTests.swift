@@ -190,6 +190,24 @@ struct JournalCommandTests {
         #expect(run.output == "64\n64\n64\n64\n0\n")
     }
 
+    @Test(
+        "A sealing key that a gateway refuses is wrong usage",
+        arguments: ["", "short", "the manual's … has more than 32 characters"]
+    )
+    func sealingKey(key: String) throws {
+        let good = String(repeating: "k", count: 32)
+        let run = try script(
+            #"""
+            set +e
+            LIFECYCLE_SEALING_KEY="\#(key)" "$0" journal due; echo $?
+            LIFECYCLE_SEALING_KEY=\#(good) LIFECYCLE_FORMER_SEALING_KEYS="\#(good), \#(key)x" "$0" journal due; echo $?
+            LIFECYCLE_SEALING_KEY=\#(good) LIFECYCLE_FORMER_SEALING_KEYS="\#(good), \#(good)" "$0" journal due; echo $?
+            """#
+        )
+        #expect(run.output == "64\n64\n0\n")
+        #expect(key.isEmpty || !run.errors.contains(key))
+    }
+
     @Test("An unusable database is reported without its password")
     func wrong() throws {
         for database in ["sqlite:", "mysql://x", "sqlite:/missing/file", "postgresql://u:hunter2@127.0.0.1:1/x"] {

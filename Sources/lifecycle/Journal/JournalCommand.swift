@@ -61,14 +61,24 @@ struct DatabaseOptions: ParsableArguments {
         }
     }
 
+    /// A key as a gateway takes it: tokens that are sealed with another one are lost to it, and everyone knows the manual's `…`.
+    private static func sealingKey(_ text: String) throws -> SecretBytes {
+        guard text.utf8.count >= 32, !text.contains("…") else {
+            throw ValidationError(
+                "a sealing key must have 32 characters or more, such as `openssl rand -base64 32` prints"
+            )
+        }
+        return SecretBytes(text)
+    }
+
     /// The journal in the database, whose tables have to be there unless `migrates`.
     func journal(migrates: Bool = false) async throws -> Journal {
         let location = try location
         var options = Journal.Options()
         let environment = ProcessInfo.processInfo.environment
-        options.sealingKey = environment["LIFECYCLE_SEALING_KEY"].map { SecretBytes($0) }
+        options.sealingKey = try environment["LIFECYCLE_SEALING_KEY"].map(Self.sealingKey)
         let former = environment["LIFECYCLE_FORMER_SEALING_KEYS"]?.split(separator: ",") ?? []
-        options.formerSealingKeys = former.map { SecretBytes(String($0)) }
+        options.formerSealingKeys = try former.map { try Self.sealingKey($0.trimmingCharacters(in: .whitespaces)) }
         options.catalog = try environment["LIFECYCLE_CATALOG"].map { try ProductCatalog(path: $0) }
         let configured = options
         return try await reachable { () async throws(JournalError) in
