@@ -1,6 +1,14 @@
 import CLifecycleSQLite
 import LifecycleJournal
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// The only owner of one `sqlite3 *` and of the statements that were prepared on it.
 @safe final class Database: SQLJournalConnection {
     private let handle: OpaquePointer
@@ -9,6 +17,12 @@ import LifecycleJournal
     /// Opens a file, and makes it where it is missing.
     init(path: String, busyTimeout: Int32) throws(JournalError) {
         guard !path.utf8.contains(0) else { throw JournalError(.configuration, "the path must not contain NUL") }
+        // It has credentials of deliveries in it, and personal data. SQLite would let each user of the machine read it. Other programs'
+        // choice for a file that is there stays, and `-wal` and `-shm` take it over.
+        // The path is read during the call alone.
+        let made = path == ":memory:" ? -1 : unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        // An empty file is an empty database. Why there is none, SQLite says.
+        if made >= 0 { close(made) }
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         // The path and the target of the handle are read during the call alone.

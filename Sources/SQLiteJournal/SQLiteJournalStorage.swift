@@ -11,7 +11,7 @@ public final class SQLiteJournalStorage: JournalStorage {
     /// Opens a file, and makes it and its tables if they are missing.
     ///
     /// - Parameters:
-    ///   - path: the file; two more, ending in `-wal` and `-shm`, lie next to it.
+    ///   - path: the file; two more, ending in `-wal` and `-shm`, lie next to it. A file that is made can be read by its owner alone.
     ///   - busyTimeout: how long to wait for another process that writes.
     ///   - migrates: true to bring tables of an earlier version to the present one.
     /// - Throws: `JournalError` if the file cannot be opened, is no database, or is of a later version.

@@ -65,6 +65,26 @@ struct JournalConformanceTests {
         #expect(planner.plans.filter { !$0.hasPrefix("SEARCH ") } == [])
     }
 
+    @Test(
+        "A file that SQLite makes can be read by its owner alone, and another keeps its mode",
+        arguments: [0o600, 0o640]
+    )
+    func mode(mode: Int) async throws {
+        let folder = TemporaryFolder()
+        let path = folder.path("mode.sqlite")
+        if mode != 0o600 {
+            try #require(
+                FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: mode])
+            )
+        }
+        let storage = try await SQLiteJournalStorage(path: path)
+        for name in [path, path + "-wal", path + "-shm"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: name)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode, "\(name)")
+        }
+        _ = try await storage.damage()
+    }
+
     /// On a busy machine a writer may have to wait for long; here that is not what is looked at.
     private let busyTimeout = Duration.seconds(120)
 
