@@ -129,8 +129,15 @@ extension Journal {
     /// - Parameter isRepairing: true to store the log's result, with its links, names, accounts and transfers, if the
     ///   two differ. Facts that only the stored state has are lost then, and of a question that cannot be read, how to ask it: the
     ///   next notification brings that again.
-    /// - Throws: ``JournalError``.
+    /// - Throws: ``JournalError``; with ``JournalError/Code/invalidArgument`` if it is to store what another catalogue than the noted
+    ///   one gives, see ``noteCatalog()``. Nothing is changed then.
     public func rebuild(repairing isRepairing: Bool = false) async throws(JournalError) -> Rebuild {
+        if isRepairing, let noted = try await checkpoint(of: Self.catalogMark), noted.value != (try catalogDigest) {
+            throw JournalError(
+                .invalidArgument,
+                "the states were made with another product catalogue: name the one that the gateway or the host has"
+            )
+        }
         try await giveOutPositions()
         var rebuild = Rebuild()
         let lines = JournalSelection(through: .max - 1, limit: 200)
@@ -160,6 +167,28 @@ extension Journal {
             }
         }
         return rebuild
+    }
+
+    private static let catalogMark = "journal/catalog"
+
+    /// Empty without a catalogue.
+    private var catalogDigest: String {
+        get throws(JournalError) {
+            guard let catalog = options.catalog else { return "" }
+            do { return JournalKey.digest(try CanonicalJSON.bytes(catalog)) } catch {
+                throw JournalError(.invalidArgument, "the product catalogue cannot be written", underlying: error)
+            }
+        }
+    }
+
+    /// Notes which ``Options/catalog`` the states are made with. Call it when the program starts that takes your deliveries in:
+    /// ``rebuild(repairing:)`` of another program, such as the command line, then stores nothing if the catalogue was forgotten there.
+    ///
+    /// - Throws: ``JournalError``.
+    public func noteCatalog() async throws(JournalError) {
+        let (digest, noted) = (try catalogDigest, try await checkpoint(of: Self.catalogMark))
+        // If another program has started at the same moment, its note stays.
+        if noted?.value != digest { _ = try await setCheckpoint(digest, of: Self.catalogMark, after: noted) }
     }
 
     private func rebuildTransfer(_ line: LogLine) async throws(JournalError) {

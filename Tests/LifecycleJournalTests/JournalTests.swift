@@ -549,6 +549,17 @@ struct JournalTests {
         try await check()
         _ = try await journal.rebuild(repairing: true)
         try await check()
+        // As on a command line on which the catalogue was forgotten.
+        try await journal.noteCatalog()
+        let other = self.journal(storage)
+        let error = await #expect(throws: JournalError.self) { try await other.rebuild(repairing: true) }
+        #expect(error?.code == .invalidArgument)
+        try await check()
+        #expect(try await other.rebuild().differing == [statement.subscription])
+        _ = try await journal.rebuild(repairing: true)
+        // The host has none any more.
+        try await other.noteCatalog()
+        #expect(try await other.rebuild(repairing: true).differing == [statement.subscription])
     }
 
     @Test("Credits are used once for each id, never more than there are, and by several at once")

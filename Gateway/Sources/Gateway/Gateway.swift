@@ -56,6 +56,7 @@ public struct Gateway: Sendable {
                 now: now
             )
         }
+        try await journal.noteCatalog()
     }
 
     private var adapters: [String: any ProviderAdapter] {
