@@ -76,7 +76,7 @@ actor Connection {
                 if reason is Session.Silence || reason is CancellationError { throw error }
             }
         }
-        let session = try Session(configuration)
+        let session = try connected()
         self.session = session
         do {
             try session.execute(begin)
@@ -84,6 +84,20 @@ actor Connection {
         } catch {
             self.session = nil
             throw error
+        }
+    }
+
+    /// libpq goes on to the next host of the URL after an error, and not after silence: that is its caller's
+    /// (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PQCONNECTSTARTPARAMS).
+    private func connected() throws -> Session {
+        let count = configuration.url.hostCount
+        var first = 0
+        while true {
+            do {
+                return try Session(configuration, beginningAt: first, within: configuration.connectTimeout / count)
+            } catch let error as JournalError where error.underlying is Session.Silence && first + 1 < count {
+                first += 1
+            }
         }
     }
 

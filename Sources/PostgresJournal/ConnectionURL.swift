@@ -45,6 +45,24 @@ extension PostgresJournalStorage.Configuration.Address {
         }
     }
 
+    /// How many hosts it has, of which libpq takes the first that it can use.
+    var hostCount: Int { lists.map(\.values.count).max() ?? 1 }
+
+    /// The settings that make another host the first one, and those before it the last.
+    func hosts(beginningAt first: Int) -> [(name: String, value: String)] {
+        lists.filter { $0.values.count > 1 }.map { name, values in
+            let first = first % values.count
+            return (name, (values[first...] + values[..<first]).joined(separator: ","))
+        }
+    }
+
+    /// The options that it has for each host. One that is the same for all, or that it leaves out, has one value.
+    private var lists: [(name: String, values: [Substring])] {
+        ["host", "hostaddr", "port"].map { name in
+            (name, (unsafe Self.option(name, of: text) ?? "").split(separator: ",", omittingEmptySubsequences: false))
+        }
+    }
+
     /// An option as libpq reads it, empty if the URL does not have it; nil if libpq cannot read the URL.
     @unsafe fileprivate static func option(_ name: String, of text: String) -> String? {
         // The list and its texts are libpq's, and valid until they are freed here. An entry without a keyword ends it.

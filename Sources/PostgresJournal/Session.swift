@@ -15,10 +15,17 @@ import Darwin
     private let statementTimeout: Duration
     private var prepared: [String: String] = [:]
 
-    init(_ configuration: PostgresJournalStorage.Configuration) throws {
+    /// - Parameters:
+    ///   - host: the host of the URL to begin with, counted from 0; those before it come last.
+    ///   - patience: how long to wait for the connection.
+    init(
+        _ configuration: PostgresJournalStorage.Configuration,
+        beginningAt host: Int,
+        within patience: Duration
+    ) throws {
         statementTimeout = configuration.statementTimeout
-        unsafe handle = try unsafe Session.start(configuration)
-        try connect(until: .now + configuration.connectTimeout)
+        unsafe handle = try unsafe Session.start(configuration, beginningAt: host)
+        try connect(until: .now + patience)
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw lost() }
         guard try setting("server_encoding") == "UTF8" else {
             throw JournalError(.configuration, "the database's encoding must be UTF8")
@@ -43,20 +50,22 @@ import Darwin
 
     // MARK: Connecting
 
-    @unsafe private static func start(_ configuration: PostgresJournalStorage.Configuration) throws(JournalError)
-        -> OpaquePointer
-    {
+    @unsafe private static func start(
+        _ configuration: PostgresJournalStorage.Configuration,
+        beginningAt host: Int
+    ) throws(JournalError) -> OpaquePointer {
         // The URL can change the settings before it, and none of those after it.
-        let settings: [(name: String, value: String)] = [
-            ("sslmode", configuration.isTLSRequired ? "verify-full" : "prefer"),
-            ("sslrootcert", configuration.trustRoots),
-            ("gssencmode", "disable"),
-            // Of a file that is there and is not a plain one, libpq would complain on the standard error.
-            ("passfile", "/dev/null/none"),
-            ("dbname", configuration.url.text),
-            ("client_encoding", "UTF8"),
-            ("fallback_application_name", "lifecycle"),
-        ]
+        let settings: [(name: String, value: String)] =
+            [
+                ("sslmode", configuration.isTLSRequired ? "verify-full" : "prefer"),
+                ("sslrootcert", configuration.trustRoots),
+                ("gssencmode", "disable"),
+                // Of a file that is there and is not a plain one, libpq would complain on the standard error.
+                ("passfile", "/dev/null/none"),
+                ("dbname", configuration.url.text),
+                ("client_encoding", "UTF8"),
+                ("fallback_application_name", "lifecycle"),
+            ] + configuration.url.hosts(beginningAt: host)
         let names = CStrings(settings.map(\.name))
         let values = CStrings(settings.map(\.value))
         // libpq copies the texts during the call.

@@ -189,6 +189,28 @@ struct BadDatabaseTests {
 
         enum Trouble: CaseIterable { case crash, silence, protection }
 
+        @Test("A host that does not answer is passed over for the next one of the URL")
+        func hosts() async throws {
+            let server = try await PostgresServer.shared()
+            let name = server.name(try await server.database())
+            let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(silent) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            // It is bound to a free port, and takes connections without a word. The system reads and writes the address during the calls.
+            let port = try unsafe withUnsafeMutablePointer(to: &address) { pointer in
+                try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+                    try #require(unsafe bind(silent, pointer, size) == 0 && listen(silent, 8) == 0)
+                    try #require(unsafe getsockname(silent, pointer, &size) == 0)
+                }
+                return unsafe UInt16(bigEndian: pointer.pointee.sin_port)
+            }
+            let url = server.address(name).replacing("lifecycle@", with: "lifecycle@127.0.0.1:\(port),")
+            #expect(await code(url) { $0.connectTimeout = .seconds(4) } == nil)
+        }
+
         @Test("A task that is cancelled ends at once while the server hangs")
         func cancelled() async throws {
             let server = try await PostgresServer()
