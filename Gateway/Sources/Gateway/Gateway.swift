@@ -233,17 +233,21 @@ public struct Gateway: Sendable {
     public func run() async throws {
         for line in configuration.summary { logger.notice("\(line)") }
         for line in configuration.warnings { logger.warning("\(line)") }
+        let connections = Connections()
         let server = Application(
             router: router,
             // Longer than proxies keep a connection for reuse, as a rule: they would send a request into one that closes.
             server: .http1(
-                configuration: .init(additionalChannelHandlers: [ContinueHandler()], idleTimeout: .seconds(75))
+                configuration: .init(
+                    additionalChannelHandlers: [ConnectionHandler(connections)],
+                    idleTimeout: .seconds(75)
+                )
             ),
             configuration: .init(
                 address: .hostname(configuration.host, port: configuration.port),
                 serverName: "lifecycle-gateway",
-                // A process has 1024 descriptors, as a rule, and the database needs some. Further callers wait.
-                availableConnectionsDelegate: MaximumAvailableConnections(768, logger: logger)
+                // Further callers wait.
+                availableConnectionsDelegate: MaximumAvailableConnections(Connections.maximum, logger: logger)
             ),
             logger: logger
         )
