@@ -24,6 +24,7 @@ public struct Gateway: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let underWay = HookRoutes.Counter()
+    private let memory = BodyMemory()
 
     /// Opens the database, and makes missing tables.
     ///
@@ -78,7 +79,8 @@ public struct Gateway: Sendable {
             adapters: hooks,
             metrics: metrics,
             now: now,
-            underWay: underWay
+            underWay: underWay,
+            memory: memory
         )
         .add(to: router)
         QueryRoutes(

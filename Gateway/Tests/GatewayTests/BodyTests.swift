@@ -2,7 +2,11 @@ import Foundation
 @testable import Gateway
 import HTTPTypes
 import Hummingbird
+import LifecycleJournal
 import NIOCore
+import Normalizer
+import NormalizerTesting
+import Stripe
 import Testing
 
 @Suite("The body of a request") struct BodyTests {
@@ -43,6 +47,56 @@ import Testing
             #expect(answer.status.code == status)
             #expect(answer.text.contains("transfer coding") == (coding != "chunked"))
         }
+    }
+
+    @Test("that is large shares memory with others while it comes, and a small one needs none of it")
+    func memory() async throws {
+        let small = BodyMemory.smallBody
+        let memory = BodyMemory(octets: small)
+        func sending(_ count: Int) -> (Request, AsyncStream<ByteBuffer>.Continuation) {
+            let (pieces, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+            continuation.yield(ByteBuffer(repeating: 0x20, count: count))
+            return (request(pieces), continuation)
+        }
+        let (large, end) = sending(2 * small)
+        let slow = Task { try await large.wholeBody(of: memory).count }
+        while memory.take(from: small, to: small + 1) {
+            memory.giveBack(small + 1)
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        let error = await #expect(throws: HTTPError.self) {
+            try await sending(small + 1).0.wholeBody(within: .seconds(60), of: memory)
+        }
+        #expect(error?.status == .serviceUnavailable)
+        #expect(error?.headers[.retryAfter] == "5")
+        let (other, otherEnd) = sending(small)
+        otherEnd.finish()
+        #expect(try await other.wholeBody(of: memory).count == small)
+        end.yield(ByteBuffer(repeating: 0x20, count: 1))
+        await #expect(throws: HTTPError.self) { try await slow.value }
+        #expect(memory.take(from: 0, to: 2 * small), "What was refused has given back what it took.")
+    }
+
+    @Test("gives the memory back when its delivery is done")
+    func memoryOfDeliveries() async throws {
+        let memory = BodyMemory(octets: 1 << 20)
+        let router = Router()
+        HookRoutes(
+            intake: Intake(journal: Journal(MemoryJournal(), now: { Bench.now }), answersAtOnce: true),
+            adapters: ["shop": try StripeAdapter(.init(signingSecrets: [SecretBytes("whsec_gateway0123456789")]))],
+            metrics: GatewayMetrics(factory: PrometheusRegistry()),
+            now: { Bench.now },
+            memory: memory
+        )
+        .add(to: router)
+        try await RouterClient.with(router) { client in
+            for _ in 0..<3 {
+                let delivery = Delivery(body: Array(repeating: 0x20, count: 1 << 19), receivedAt: Bench.now)
+                let answer = try await client.deliver(delivery, to: "shop")
+                #expect(answer.status == .badRequest)
+            }
+        }
+        #expect(memory.take(from: BodyMemory.smallBody, to: BodyMemory.smallBody + 1 << 20))
     }
 
     @Test("takes no slot of a delivery while it is being sent")

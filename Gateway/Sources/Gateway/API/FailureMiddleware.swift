@@ -46,7 +46,7 @@ struct FailureMiddleware: RouterMiddleware {
         case .unavailable, .conflict, .notWritable:
             HTTPError(
                 .serviceUnavailable,
-                headers: [.retryAfter: "5"],
+                headers: HTTPError.later,
                 message: "the database cannot be used now: \(error.code)"
             )
         case .invalidArgument: HTTPError(.badRequest, message: error.message)

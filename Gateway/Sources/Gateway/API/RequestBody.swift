@@ -39,44 +39,53 @@ extension Request {
 
     /// Reads the body to its end.
     ///
+    /// - Parameter memory: the memory that it takes a part of, for its caller to give back.
     /// - Throws: `HTTPError`: 413 for a body that is longer, 408 for one that does not come in time, 400 for one that breaks off or is
-    ///   in another transfer coding.
-    func wholeBody(within timeout: Duration = .seconds(15)) async throws(HTTPError) -> [UInt8] {
+    ///   in another transfer coding, 503 if there is no memory for it.
+    func wholeBody(
+        within timeout: Duration = .seconds(15),
+        of memory: BodyMemory = BodyMemory()
+    ) async throws(HTTPError) -> [UInt8] {
         // It would be taken as it comes, and be another body than the one that was meant.
         guard headers[.transferEncoding].map({ $0.lowercased() == "chunked" }) ?? true else {
-            throw HTTPError(
-                .badRequest,
-                headers: [.connection: "close"],
-                message: "the transfer coding must be chunked"
-            )
+            throw HTTPError(.badRequest, message: "the transfer coding must be chunked")
         }
         let deadline = ContinuousClock.now + timeout
         do {
             return try await cancelling(after: timeout) {
-                let buffer = try await self.body.collect(upTo: Self.maximumBodyBytes)
-                try Task.checkCancellation()
-                return Array(buffer: buffer)
+                var octets: [UInt8] = []
+                do {
+                    for try await part in self.body {
+                        let count = octets.count + part.readableBytes
+                        guard count <= Self.maximumBodyBytes else {
+                            throw HTTPError(
+                                .contentTooLarge,
+                                message: "the body is longer than \(Self.maximumBodyBytes) bytes"
+                            )
+                        }
+                        guard memory.take(from: octets.count, to: count) else { throw HTTPError.busy }
+                        octets.append(contentsOf: part.readableBytesView)
+                    }
+                    try Task.checkCancellation()
+                    return octets
+                } catch {
+                    memory.giveBack(octets.count)
+                    throw error
+                }
             }
+        } catch let error as HTTPError {
+            throw error
         } catch {
-            // The rest of the body is not worth reading, and the next request would begin behind it.
-            let headers: HTTPFields = [.connection: "close"]
-            if error is NIOTooManyBytesError {
-                throw HTTPError(
-                    .contentTooLarge,
-                    headers: headers,
-                    message: "the body is longer than \(Self.maximumBodyBytes) bytes"
-                )
-            }
             guard ContinuousClock.now < deadline else {
-                throw HTTPError(.requestTimeout, headers: headers, message: "the body did not come in time")
+                throw HTTPError(.requestTimeout, message: "the body did not come in time")
             }
-            throw HTTPError(.badRequest, headers: headers, message: "the body broke off")
+            throw HTTPError(.badRequest, message: "the body broke off")
         }
     }
 
     /// Reads the body as JSON in which each name comes once: readers differ in which of two values they take.
     ///
-    /// - Throws: `HTTPError`: as ``wholeBody(within:)``, and 400 for a body of another form.
+    /// - Throws: `HTTPError`: as ``wholeBody(within:of:)``, and 400 for a body of another form.
     func body<Body: RequestBody>(as body: Body.Type) async throws -> Body {
         let octets = try await wholeBody()
         let checked: Checked<Body>

@@ -16,6 +16,7 @@ struct HookRoutes: Sendable {
     let metrics: GatewayMetrics
     let now: @Sendable () -> Date
     var underWay = Counter()
+    var memory = BodyMemory()
 
     /// Counts the requests under way.
     final class Counter: Sendable {
@@ -43,15 +44,16 @@ struct HookRoutes: Sendable {
             }
             let body: [UInt8]
             do throws(HTTPError) {
-                body = try await request.wholeBody()
+                body = try await request.wholeBody(of: memory)
             } catch {
-                metrics.refused(source, because: "body")
+                metrics.refused(source, because: error.status == HTTPError.busy.status ? "busy" : "body")
                 throw error
             }
+            defer { memory.giveBack(body.count) }
             // Not before the body is there: anyone can begin a request and send nothing more.
             guard underWay.enter(limit: maximumRequests) else {
                 metrics.refused(source, because: "busy")
-                throw HTTPError(.serviceUnavailable, headers: Self.later, message: "busy")
+                throw HTTPError.busy
             }
             defer { underWay.leave() }
             let headers = Delivery.Headers(request.headers.map { ($0.name.rawName, $0.value) })
@@ -70,14 +72,20 @@ struct HookRoutes: Sendable {
             }
             return Response(
                 status: .init(code: answer.status),
-                headers: answer.decision == .retryLater ? Self.later : [:]
+                headers: answer.decision == .retryLater ? HTTPError.later : [:]
             )
         }
     }
 
-    private static let later: HTTPFields = [.retryAfter: "5"]
-
     private static func trace(_ request: Request) -> TraceParent? {
         HTTPField.Name(TraceParent.header).flatMap { request.headers[$0] }.flatMap { TraceParent($0) }
     }
+}
+
+extension HTTPError {
+    /// When to come again.
+    static let later: HTTPFields = [.retryAfter: "5"]
+
+    /// Too many callers at once.
+    static var busy: HTTPError { HTTPError(.serviceUnavailable, headers: later, message: "busy") }
 }
