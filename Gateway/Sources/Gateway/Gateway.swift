@@ -228,8 +228,8 @@ public struct Gateway: Sendable {
         )
     }
 
-    /// Serves until the process is asked to stop by SIGTERM or SIGINT. Requests and work that are under way then have eight
-    /// seconds to end, and are cancelled. Another process, or the next start, takes up unfinished work.
+    /// Serves until the process is asked to stop by SIGTERM or SIGINT. Requests that are under way then have eight seconds to end, and
+    /// are cancelled. Work is broken off at once, and another process, or the next start, takes it up.
     ///
     /// - Throws: what a service throws, such as an address that is in use.
     public func run() async throws {
@@ -254,7 +254,7 @@ public struct Gateway: Sendable {
             logger: logger
         )
         var group = ServiceGroupConfiguration(
-            services: [server] + (try workers),
+            services: [SideBySide(services: [server] + (try workers), logger: logger)],
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )

@@ -7,9 +7,70 @@ import InMemoryLogging
 import LifecycleJournal
 import Logging
 import Normalizer
+import ServiceLifecycle
 import Testing
 
 @Suite("Operation", .timeLimit(.minutes(5))) struct OperationTests {
+    private typealias Line = AsyncStream<String>.Continuation
+
+    /// Waits until it is asked to stop.
+    private struct Server: Service {
+        let report: Line
+
+        func run() async throws {
+            try await gracefulShutdown()
+            report.yield("the server is asked to stop")
+        }
+    }
+
+    /// Takes a while to end.
+    private struct Work: Service {
+        let report: Line
+
+        func run() async throws {
+            try await gracefulShutdown()
+            try await Task.sleep(for: .seconds(1))
+            report.yield("the work has ended")
+        }
+    }
+
+    /// Ends by itself.
+    private struct Broken: Service {
+        func run() {}
+    }
+
+    private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    @Test("a server that is asked to stop does not wait for the work beside it")
+    func stopping() async throws {
+        let (lines, report) = AsyncStream.makeStream(of: String.self)
+        let services: [any Service] = [Server(report: report), Work(report: report)]
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                .init(
+                    service: SideBySide(services: services, logger: Self.silent),
+                    successTerminationBehavior: .gracefullyShutdownGroup
+                )
+            ],
+            logger: Self.silent
+        )
+        configuration.maximumGracefulShutdownDuration = .seconds(60)
+        let group = ServiceGroup(configuration: configuration)
+        async let run: Void = group.run()
+        try await Task.sleep(for: .milliseconds(300))
+        await group.triggerGracefulShutdown()
+        try await run
+        report.finish()
+        #expect(await Array(lines) == ["the server is asked to stop", "the work has ended"])
+    }
+
+    @Test("a service that ends by itself ends the others")
+    func broken() async {
+        let (_, report) = AsyncStream.makeStream(of: String.self)
+        let services = SideBySide(services: [Server(report: report), Broken()], logger: Self.silent)
+        await #expect(throws: ServiceGroupError.self) { try await services.run() }
+    }
+
     @Test("work that is stuck shows in the metrics and in the list of duties, also between two attempts")
     func shown() async throws {
         let bench = try Bench()
@@ -68,5 +129,12 @@ import Testing
             #expect(answer.status == .badRequest)
         }
         #expect(handler.entries.isEmpty)
+    }
+}
+
+extension Array where Element: Sendable {
+    fileprivate init(_ stream: AsyncStream<Element>) async {
+        self = []
+        for await element in stream { append(element) }
     }
 }

@@ -46,7 +46,7 @@ struct PullService: Service {
         }
     }
 
-    /// Pulls until the task is cancelled. Messages that are under way then are finished first.
+    /// Pulls until the task is cancelled. What is kept by then is acknowledged, and the rest comes again.
     private func pull() async throws {
         var configuration = settings.configuration
         configuration.report = { [source, metrics] report in
