@@ -12,14 +12,15 @@ let usage = """
       --help, -h    show this
       --version     show the version
     """
-switch CommandLine.arguments.dropFirst().first {
+let arguments = CommandLine.arguments.dropFirst()
+switch arguments.first {
 case "--help", "-h":
     print(usage)
     exit(0)
 case "--version":
     print(Version.current)
     exit(0)
-case let option? where option.hasPrefix("-"):
+case let option where arguments.count > 1 || option?.hasPrefix("-") == true:
     FileHandle.standardError.write(Data((usage + "\n").utf8))
     exit(64)  // EX_USAGE
 default: break
@@ -28,9 +29,8 @@ var logger = Logger(label: "lifecycle-gateway")
 let registry = PrometheusRegistry()
 MetricsSystem.bootstrap(registry)
 do {
-    let file = CommandLine.arguments.dropFirst().first
     let environment = ProcessInfo.processInfo.environment
-    let configuration = try await GatewayConfiguration.load(file: file, environment: environment) { setting in
+    let configuration = try await GatewayConfiguration.load(file: arguments.first, environment: environment) { setting in
         logger.warning("the setting \(setting) has no effect: it is misspelled, or nothing reads it next to the others")
     }
     try await Gateway(configuration, registry: registry, logger: logger).run()

@@ -207,6 +207,13 @@ import Testing
         #expect(try configuration(key.merging(off) { $1 }).sources.first?.acknowledgements == nil)
     }
 
+    @Test("a token has scopes, and known ones", arguments: [[], ["read", "wirte"]])
+    func scopes(names: [String]) throws {
+        let scopes: [String: ConfigValue?] = ["token.reader.scopes": .init(.stringArray(names), isSecret: false)]
+        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(Bench().settings(scopes)) }
+        #expect(error?.setting == "token.reader.scopes")
+    }
+
     @Test("questions about refunds need Apple's key")
     func refunds() throws {
         let bench = try Bench()
@@ -310,6 +317,25 @@ import Testing
                 "TOKEN_READER_SECRETS", "source.shop.mdoe",
             ]
         )
+    }
+
+    @Test(
+        "stops the start with names of sources or tokens that would share a variable",
+        arguments: [
+            ("shop-eu", "shop_eu", "shares its variable with source.shop_eu.api_key: "),
+            ("shopEu", "shop-eu", "shares its variable with source.shopEu.api_key: "),
+        ]
+    )
+    func shared(first: String, second: String, problem: String) async throws {
+        let source = #"{"provider": "stripe", "signing_secrets": ["whsec_three-0123456789"]}"#
+        let error = await #expect(throws: SettingError.self) {
+            try await load(
+                #"{"tokens": ["reader"], "source": {"\#(first)": \#(source), "\#(second)": \#(source)}}"#,
+                ["SOURCES": "\(first),\(second)"]
+            )
+        }
+        let message = "source.shop-eu.api_key (SOURCE_SHOP_EU_API_KEY): \(problem)"
+        #expect(error?.description.hasPrefix(message) == true, "\(error.map { "\($0)" } ?? "")")
     }
 
     @Test(

@@ -71,6 +71,24 @@ import Testing
         await #expect(throws: ServiceGroupError.self) { try await services.run() }
     }
 
+    @Test(
+        "wrong usage starts no gateway",
+        arguments: [["a.json", "b.json"], ["a.json", "--port", "9000"], ["--none"]]
+    )
+    func usage(arguments: [String]) throws {
+        let folders = CommandLine.arguments.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
+        let found = folders.map { $0.appending(path: "lifecycle-gateway") }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+        let program = try #require(found, "it is built with the tests")
+        let process = Process()
+        process.executableURL = program
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 64)
+    }
+
     @Test("work that is stuck shows in the metrics and in the list of duties, also between two attempts")
     func shown() async throws {
         let bench = try Bench()

@@ -51,11 +51,11 @@ struct AccessTokens: Sendable {
                     "must have 16 bytes or more, such as `openssl rand -hex 16` prints"
                 )
             }
-            let scopes = try reader.stringArray(forKey: "scopes", default: ["read"]).map { text in
-                guard let scope = Scope(rawValue: text) else {
-                    throw SettingError("token.\(name).scopes", "must be of read, write and admin")
-                }
-                return scope
+            let texts = reader.stringArray(forKey: "scopes", default: ["read"])
+            let scopes = texts.compactMap(Scope.init)
+            // A token without a scope would be refused everywhere.
+            guard !texts.isEmpty, scopes.count == texts.count else {
+                throw SettingError("token.\(name).scopes", "must be of read, write and admin")
             }
             let code = try key.authenticationCode(over: Array(secret.utf8))
             if let other = tokens.first(where: { $0.code == code }) {

@@ -50,6 +50,15 @@ extension GatewayConfiguration {
         if let (setting, type) = readings.mistakes.min(by: { $0.key < $1.key }) {
             throw SettingError(setting, "must be \(type)", variable: readings.variables[setting])
         }
+        // A secret of one source would be the other's, such as for shop-eu and shop_eu.
+        if let (variable, settings) = readings.shared.min(by: { $0.key < $1.key }) {
+            let others = settings.sorted()
+            throw SettingError(
+                others[0],
+                "shares its variable with \(others.dropFirst().joined(separator: ", ")): choose names that differ in letters or digits",
+                variable: variable
+            )
+        }
         let value: GatewayConfiguration
         do { value = try configuration.get() } catch var error as SettingError {
             error.variable = readings.variables[error.setting]
@@ -93,6 +102,10 @@ private final class Readings: AccessReporter {
     var names: Set<String> { state.withLock { $0.names } }
     /// The settings' names in the environment, such as `HTTP_PORT`. It is asked for every setting, before the file.
     var variables: [String: String] { state.withLock { $0.variables } }
+    /// The settings with one variable, by this.
+    var shared: [String: [String]] {
+        Dictionary(grouping: variables.keys) { variables[$0] ?? "" }.filter { $0.value.count > 1 }
+    }
     /// The expected type, by the name of the setting.
     var mistakes: [String: String] { state.withLock { $0.mistakes } }
 
