@@ -208,6 +208,24 @@ struct JournalCommandTests {
         #expect(key.isEmpty || !run.errors.contains(key))
     }
 
+    @Test("A number that makes no sense is wrong usage, and neither an empty answer nor a fault of the database")
+    func numbers() throws {
+        let run = try script(
+            #"""
+            set +e
+            echo '{"allowances":{"pro":{"credits":100}}}' >"$folder/policy"
+            for arguments in "events --limit 0" "events --limit=-1" "outbox --limit 0" "outbox --lease 0" \
+                "outbox --lease=-60" "due --limit 0" "quarantine --limit 0"; do
+                "$0" journal $arguments; echo "$?"
+            done
+            credits="credits cus_1 --source stripe_customer --policy $folder/policy"
+            "$0" journal $credits --use=-5 --id job; echo "$?"
+            "$0" journal $credits --use 5 --id ""; echo "$?"
+            """#
+        )
+        #expect(run.output == String(repeating: "64\n", count: 9), "\(run.output)\(run.errors)")
+    }
+
     @Test("An unusable database is reported without its password")
     func wrong() throws {
         for database in ["sqlite:", "mysql://x", "sqlite:/missing/file", "postgresql://u:hunter2@127.0.0.1:1/x"] {

@@ -122,10 +122,14 @@ struct DatabaseOptions: ParsableArguments {
     }
 
     /// Runs `body`; an error of the database goes to standard error.
+    ///
+    /// - Throws: `ValidationError` for an argument that the journal has no use for, and `ExitCode`.
     func reachable<Value>(_ body: () async throws(JournalError) -> Value) async throws -> Value {
         do throws(JournalError) {
             return try await body()
         } catch {
+            // It is the same however often it is tried.
+            if error.code == .invalidArgument { throw ValidationError(error.message) }
             StandardError.write("\(error)")
             throw error.code == .idTaken || error.code == .aheadOfLog ? ExitCode.rejected : .unavailable
         }

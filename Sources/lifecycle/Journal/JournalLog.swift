@@ -62,12 +62,12 @@ struct JournalFeed: AsyncParsableCommand {
     var after: Int64 = 0
 
     @Option(help: "Print at most so many.")
-    var limit: Int = 1000
+    var limit: Count = 1000
 
     func run() async throws {
         let journal = try await options.journal()
         let events = try await options.reachable { () async throws(JournalError) in
-            try await journal.events(after: after, limit: limit)
+            try await journal.events(after: after, limit: limit.number)
         }
         try options.output.print(events, heads: ["position", "kind", "disposition", "subscription", "asserted"]) {
             entry in

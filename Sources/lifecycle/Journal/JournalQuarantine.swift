@@ -29,7 +29,7 @@ struct JournalQuarantine: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     @Option(help: "Print at most so many.")
-    var limit: Int = 100
+    var limit: Count = 100
 
     @Flag(help: "Print whole bodies, in JSON.")
     var bodies = false
@@ -96,7 +96,7 @@ struct JournalQuarantine: AsyncParsableCommand {
     private func list() async throws {
         let journal = try await options.journal()
         let entries = try await options.reachable { () async throws(JournalError) in
-            try await journal.quarantine.list(limit: limit)
+            try await journal.quarantine.list(limit: limit.number)
         }
         let rows = entries.map { entry in
             Row(

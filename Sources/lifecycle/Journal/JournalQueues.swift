@@ -17,10 +17,10 @@ struct JournalOutbox: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
 
     @Option(help: "Take at most so many.")
-    var limit: Int = 100
+    var limit: Count = 100
 
     @Option(help: "Seconds that the lease lasts.")
-    var lease: Int = 60
+    var lease: Count = 60
 
     @Flag(help: "Mark the printed events as done.")
     var done = false
@@ -38,8 +38,8 @@ struct JournalOutbox: AsyncParsableCommand {
         let journal = try await options.journal()
         let items = try await options.reachable { () async throws(JournalError) in
             abandoned
-                ? try await journal.outbox.abandoned(limit: limit)
-                : try await journal.outbox.next(limit, lease: .seconds(lease))
+                ? try await journal.outbox.abandoned(limit: limit.number)
+                : try await journal.outbox.next(limit.number, lease: .seconds(lease.number))
         }
         let rows = items.map { Row(id: $0.id, attempts: $0.attempts, event: $0.value) }
         try options.output.print(rows, heads: ["id", "kind", "subscription", "attempts"]) { row in
@@ -72,7 +72,7 @@ struct JournalDue: AsyncParsableCommand {
     var at: Moment?
 
     @Option(help: "Print at most so many.")
-    var limit: Int = 100
+    var limit: Count = 100
 
     @Flag(help: "Print the open questions to providers instead.")
     var questions = false
@@ -82,8 +82,8 @@ struct JournalDue: AsyncParsableCommand {
         let moment = at?.date ?? Date()
         let items = try await options.reachable { () async throws(JournalError) in
             questions
-                ? try await journal.questions(at: moment, limit: limit)
-                : try await journal.due(at: moment, limit: limit)
+                ? try await journal.questions(at: moment, limit: limit.number)
+                : try await journal.due(at: moment, limit: limit.number)
         }
         try options.output.print(items, heads: ["kind", "due", "deadline", "subscription"]) { item in
             [
