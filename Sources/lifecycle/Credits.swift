@@ -77,7 +77,7 @@ struct Credits: ParsableCommand {
 
 extension CreditStatement {
     /// Grants, endings and uses for people, and the balance.
-    fileprivate var table: [String] {
+    var table: [String] {
         func date(_ date: Date) -> String { String(RFC3339.string(date.millisecondsSince1970).prefix(16)) }
         let names = Dictionary(
             grants.enumerated().map { ($0.element.id, "#\($0.offset + 1)") },

@@ -100,6 +100,28 @@ struct HealingCommandTests {
         #expect(run.output.contains(#""asked":1"#), "every purchase is asked about")
     }
 
+    @Test("an import from several apps needs to know the app of each purchase, and shows no token")
+    func apps() throws {
+        let account = try GoogleSimulator(seed: "import").serviceAccountKeyFile().bytes
+        let run = try CommandLineRun(
+            shell: """
+                folder=$(mktemp -d)
+                trap 'rm -rf "$folder"' EXIT
+                export LIFECYCLE_DATABASE="sqlite:$folder/journal.sqlite"
+                cat >"$folder/account"
+                echo '{"packageNames":["com.example.a","com.example.b"],"serviceAccountFile":"'$folder'/account","emulator":1}' \
+                >"$folder/config"
+                echo 'hunter2,subscription' >"$folder/list"
+                "$0" journal init
+                "$0" import --provider google --config "$folder/config" "$folder/list"
+                """,
+            input: Data(account)
+        )
+        #expect(run.status == 64, "\(run.errors)")
+        #expect(run.errors.contains("line 1 is no purchase of google"))
+        #expect(!run.errors.contains("hunter2"))
+    }
+
     @Test("a refused key is named, and not shown", arguments: ["preflight", "backfill --since 2026-01-01T00:00:00Z"])
     func refused(command: String) throws {
         let run = try run("ask \(command); echo $?", key: "rk_test_wrong")

@@ -201,5 +201,11 @@ struct QuarantineCommandTests {
         }
         let half = try file("half", Array("{\(google),\(audience)}".utf8))
         #expect(throws: (any Error).self) { try ProviderAccess(.google, path: half) }
+        for names in ["", #""Production""#] {
+            let relay = cases[1]
+            let wrong = "{\(relay.members),\(relay.proof),\"environments\":[\(names)]}"
+            let path = try file("wrong", Array(wrong.utf8))
+            #expect(throws: (any Error).self, "\(names)") { try ProviderAccess(.revenuecat, path: path) }
+        }
     }
 }

@@ -116,8 +116,9 @@ struct ImportCommand: AsyncParsableCommand {
             let lineage = SubscriptionID(store: .appStore, environment: StoreEnvironment(rawValue: world), id: id)
             return LineageQuestion(lineage, askedAt: present)
         case .google:
+            let only = access.apps.count == 1 ? access.apps.first : nil
             guard parts.count > 1, GooglePurchase.Kind(rawValue: parts[1]) != nil,
-                let app = parts.count > 2 ? parts[2] : access.apps.first
+                let app = parts.count > 2 ? parts[2] : only
             else { return nil }
             let lineage = SubscriptionID(
                 store: .playStore,

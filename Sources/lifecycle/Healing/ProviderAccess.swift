@@ -133,6 +133,16 @@ struct ProviderAccess {
             .map { SecretBytes($0) }
     }
 
+    private static func environments(_ names: [String]) throws -> [StoreEnvironment] {
+        let known: [StoreEnvironment] = [.production, .sandbox]
+        let environments = names.compactMap { name in known.first { $0.rawValue == name } }
+        // Nothing is of an environment with another name.
+        guard !names.isEmpty, environments.count == names.count else {
+            throw ValidationError("environments must be production, sandbox or both")
+        }
+        return environments
+    }
+
     /// Asks the provider, and ends the connections however that ends: libcrypto is taken down with the process, and a connection
     /// that is closed at the same time would abort it.
     func use(_ body: (ProviderAccess) async throws -> Void) async throws {
@@ -152,13 +162,8 @@ struct ProviderAccess {
 
     private mutating func apple(_ reader: ObjectReader, _ transport: any HTTPTransportProtocol) throws {
         let identifiers = try reader.strings("bundleIds")
-        let environments = try reader.strings("environments").map { name -> AppStoreServerClient.Environment in
-            switch name {
-            case "production": .production
-            case "sandbox": .sandbox
-            default: throw ValidationError("environments must be production, sandbox or both")
-            }
-        }
+        let environments = try Self.environments(reader.strings("environments"))
+            .map { $0 == .production ? AppStoreServerClient.Environment.production : .sandbox }
         let roots = String(decoding: try contents(of: reader.string("rootsFile")), as: UTF8.self)
         let appID = try reader.optionalInt64("appAppleId")
         var configuration = AppleAdapter.Configuration(
@@ -300,9 +305,8 @@ struct ProviderAccess {
                 authorizations: authorizations ?? [],
                 signingSecrets: signingSecrets ?? []
             )
-            configuration.environments = try reader.optionalStrings("environments").map { names in
-                Set(names.map { StoreEnvironment(rawValue: $0) })
-            }
+            configuration.environments = try reader.optionalStrings("environments")
+                .map { Set(try Self.environments($0)) }
             configuration.lookup = client
             adapter = try RevenueCatAdapter(configuration)
         }

@@ -323,14 +323,7 @@ struct JournalCredits: AsyncParsableCommand {
             throw ExitCode.differs
         }
         guard options.isForPeople else { return try StandardOutput.write(line: CanonicalJSON.bytes(statement)) }
-        try options.output.print(statement.grants, heads: ["from", "until", "product", "reason", "given", "left"]) {
-            grant in
-            [
-                grant.from.formatted(.iso8601), grant.until?.formatted(.iso8601) ?? "-", grant.product?.rawValue ?? "-",
-                grant.reason.name, "\(grant.credits)", "\(grant.left)",
-            ]
-        }
-        try StandardOutput.write("\(statement.balance) credits")
+        for line in statement.table { try StandardOutput.write(line) }
     }
 }
 #endif
