@@ -348,6 +348,24 @@ struct ClientTests {
         }
     }
 
+    /// A webhook's result, if RevenueCat answers the question about it in this way.
+    static func normalization(
+        _ event: RevenueCatSimulator.Event,
+        answeredWith body: String,
+        _ api: RevenueCatClient.API = .v2(project: "proj1")
+    ) async throws -> Normalization {
+        let transport = StubTransport()
+        transport.on(.any, respond: response(200, body))
+        var configuration = RevenueCatAdapter.Configuration(authorizations: [SecretBytes("a")])
+        configuration.lookup = try client(transport, api)
+        let adapter = try RevenueCatAdapter(configuration)
+        guard case .integer(let time)? = event.members["event_timestamp_ms"] else {
+            throw SimulatorError("webhook without a time")
+        }
+        let delivery = Delivery(headers: ["Authorization": "a"], body: event.body, receivedAt: date(time + 20_000))
+        return try adapter.normalize(try await adapter.resolve(try adapter.authenticate(delivery)))
+    }
+
     @Test("the same answer twice changes nothing")
     func idempotence() async throws {
         for snapshot in [try await Self.subscription(), try await Self.subscriber()] {

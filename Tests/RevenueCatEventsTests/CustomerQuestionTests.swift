@@ -39,6 +39,49 @@ struct CustomerQuestionTests {
         #expect(transport.requests.map(\.url.query) == ["store_subscription_identifier=O1", nil])
     }
 
+    /// Stripe keeps the period when it changes a product at once, and RevenueCat makes another subscription of it.
+    @Test("of two that began at once, the one that gives access", arguments: [false, true])
+    func changedWithinPeriod(isReversed: Bool) async throws {
+        let stripe = SubscriptionID(store: .stripe, environment: .production, id: "O1")
+        let old = ClientTests.item(
+            ["product_id": "prod_basic", "gives_access": false, "status": "expired", "store": "stripe"]
+        )
+        let new = ClientTests.item(["product_id": "prod_pro", "store": "stripe"])
+        let list = ClientTests.list(isReversed ? [new, old] : [old, new])
+        let transport = StubTransport()
+        for product in ["basic", "pro"] {
+            transport.on(
+                .init { $0.url.path.hasSuffix("/products/prod_\(product)") },
+                respond: ClientTests.response(200, Self.product("\(product)_m"))
+            )
+        }
+        transport.on(.any, respond: ClientTests.response(200, list))
+        var question = Self.question(stripe)
+        question.askedAt = date(t0 + 20 * day)
+        let answer = try await ClientTests.client(transport).ask(question)
+        #expect(Self.products(answer) == ["pro_m"])
+        let bought = CreditTests.event("INITIAL_PURCHASE", at: t0 + 5000, .first, product: "basic_m")
+            .with(["store": "STRIPE"])
+        var ledger = AccountLedger(applying: try CreditTests.events([bought]))
+        guard case .stated(let results) = answer else { return }
+        for result in results { _ = ledger.apply(result) }
+        #expect(ledger[stripe]?.access(at: date(t0 + 21 * day)).isGranted == true)
+
+        // The same choice after a webhook that is looked up.
+        let change = CreditTests.event("PRODUCT_CHANGE", at: t0 + 20 * day, .first, product: "basic_m")
+            .with(["store": "STRIPE"])
+        let pending: KeyValuePairs<String, JSONText?> = [
+            "store": "stripe", "auto_renewal_status": "will_change_product",
+            "pending_changes": ["product": ["store_identifier": "max_m"]],
+        ]
+        let items = [old, ClientTests.item(pending)]
+        let looked = try await ClientTests.normalization(
+            change,
+            answeredWith: ClientTests.list(isReversed ? items.reversed() : items)
+        )
+        #expect(looked.events.map(\.kind) == [.productChangeScheduled])
+    }
+
     static let isProduct: @Sendable (HTTPTransportRequest) -> Bool = { $0.url.path.contains("/products/") }
 
     static func product(_ name: String) -> String {

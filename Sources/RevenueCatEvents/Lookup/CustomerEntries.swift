@@ -10,8 +10,8 @@ struct CustomerEntries {
 
     /// The entry that shows how a purchase stands; nil if no entry certainly does.
     ///
-    /// After a change of product both products have entries, and the one that gives access counts, or else the one that began last.
-    /// Without access nothing has ended while another entry gives access that may be of the purchase: the change may be lost.
+    /// After a change of product both products have entries. Without access nothing has ended while another entry gives access that may
+    /// be of the purchase: the change may be lost.
     func subscription(of purchase: LineageQuestion) -> RevenueCatSubscription? {
         var (own, mayGoOn): ([RevenueCatSubscription], Bool) = ([], false)
         for entry in entries where purchase.names.contains(where: entry.isSold) {
@@ -21,18 +21,27 @@ struct CustomerEntries {
             }
             if owner == purchase { own.append(entry) }
         }
-        let giving = own.filter { $0.givesAccess == true }
-        if let entry = giving.max(by: RevenueCatSubscription.began) { return entry }
-        return mayGoOn ? nil : own.max(by: RevenueCatSubscription.began)
+        let entry = own.current
+        return mayGoOn && entry?.givesAccess != true ? nil : entry
+    }
+}
+
+extension [RevenueCatSubscription] {
+    /// The one that counts of several that one purchase went through: one that gives access, or else the one that began last, or ends last.
+    /// Stripe keeps the period when it changes a product at once, so both may have begun at one time
+    /// (https://www.revenuecat.com/docs/integrations/webhooks/event-flows).
+    var current: RevenueCatSubscription? {
+        func order(_ subscription: RevenueCatSubscription) -> (Int, Date, Date) {
+            let period = subscription.period
+            return (
+                subscription.givesAccess == true ? 1 : 0, period?.start ?? .distantPast, period?.end ?? .distantPast
+            )
+        }
+        return self.max { order($0) < order($1) }
     }
 }
 
 extension RevenueCatSubscription {
-    /// True if the period of the first one began before that of the second.
-    static func began(_ first: Self, before second: Self) -> Bool {
-        (first.period?.start ?? .distantPast) < (second.period?.start ?? .distantPast)
-    }
-
     /// True if it is of the store and environment of a lineage.
     fileprivate func isSold(in lineage: SubscriptionID) -> Bool {
         (store == .macAppStore ? .appStore : store) == lineage.store && environment == lineage.environment

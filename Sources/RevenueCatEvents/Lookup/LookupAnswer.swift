@@ -12,11 +12,11 @@ struct LookupAnswer: Sendable, Hashable {
     var form: Form
     var body: [UInt8]
 
-    /// The subscription that the webhook is about: of several, the one whose period began last.
+    /// The subscription that the webhook is about: of several, the one that counts now.
     func subscription(about event: RevenueCatEvent) throws(JSONError) -> RevenueCatSubscription? {
         switch form {
         case .v2:
-            return try RevenueCatSubscription.list(body).items.max(by: RevenueCatSubscription.began)
+            return try RevenueCatSubscription.list(body).items.current
         case .v1:
             guard let purchase = event.purchase else { return nil }
             return CustomerEntries(try RevenueCatSubscription.subscriber(body)).subscription(of: purchase)

@@ -25,8 +25,7 @@ extension RevenueCatClient: LineageQuestions {
     private func answer(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
         guard !question.namesOnlyTransaction, let lineage = question.names.first(where: isName) else { return .unknown }
         if question.isSubscription {
-            let found = try await subscriptions(question, lineage).max(by: RevenueCatSubscription.began)
-            guard var subscription = found else { return .unknown }
+            guard var subscription = try await subscriptions(question, lineage).current else { return .unknown }
             subscription.product = try await product(
                 subscription.product,
                 subscription.productReference,
