@@ -82,6 +82,7 @@ struct ClientTests {
     /// The older version's answer, with an entry for each product.
     static func entries(
         _ products: [(name: String, changes: [KeyValuePairs<String, JSONText?>])],
+        firstKnownAs original: String = "u1",
         at request: Int64
     ) -> String {
         let entries = products.map { product in
@@ -96,7 +97,7 @@ struct ClientTests {
             return "\(JSONText.string(product.name).text):\(members.text)"
         }
         return """
-            {"request_date":"x","request_date_ms":\(request),"subscriber":{"original_app_user_id":"u1","entitlements":{},\
+            {"request_date":"x","request_date_ms":\(request),"subscriber":{"original_app_user_id":"\(original)","entitlements":{},\
             "subscriptions":{\(entries.joined(separator: ","))}}}
             """
     }

@@ -82,6 +82,54 @@ struct CustomerQuestionTests {
         #expect(looked.events.map(\.kind) == [.productChangeScheduled])
     }
 
+    /// `original_app_user_id` is the id of a device before the login, which no webhook has named.
+    @Test("an answer is about the customer that has the purchase, by whatever id RevenueCat knew that one first")
+    func presentOwner() async throws {
+        let traps = TrapTests()
+        let now = t0 + 10 * day
+        let transfer = RevenueCatSimulator.Event([
+            "type": "TRANSFER", "id": "1", "event_timestamp_ms": .integer(t0 + 9 * day), "environment": "PRODUCTION",
+            "store": "APP_STORE", "transferred_from": ["u1"], "transferred_to": ["u2"],
+        ])
+        let sold = traps.event("NON_RENEWING_PURCHASE", at: t0 + 5000, .first, changing: ["expiration_at_ms": .null])
+        let device = "$RCAnonymousID:b"
+        let older = [
+            ClientTests.entries([("pro_m", [])], firstKnownAs: device, at: now),
+            PurchaseLookupTests.entry(firstKnownAs: device),
+        ]
+        let newer = [
+            ClientTests.list([ClientTests.item(["customer_id": .string(device)])]),
+            ClientTests.list([PurchaseLookupTests.item(["customer_id": .string(device)])]),
+        ]
+        let bought = [traps.purchase, sold]
+        let aliases = ClientTests.list([device, "u2"].map { "{\"object\":\"customer.alias\",\"id\":\"\($0)\"}" })
+        for (api, bodies) in [(RevenueCatClient.API.v1, older), (.v2(project: "proj1"), newer)] {
+            for (index, bought) in bought.enumerated() {
+                let transport = StubTransport()
+                transport.on(.init(where: Self.isProduct), respond: ClientTests.response(200, Self.product("pro_m")))
+                transport.on(.init { $0.url.path.hasSuffix("/aliases") }, respond: ClientTests.response(200, aliases))
+                transport.on(.any, respond: ClientTests.response(200, bodies[index]))
+                var question = LineageQuestion(ClientTests.lineage, askedAt: date(now))
+                question.accounts = [.init("u2", .appUserID)]
+                question.product = "pro_m"
+                question.isSubscription = index == 0
+                let answer = try await ClientTests.client(transport, api).ask(question)
+                guard case .stated(let results) = answer else {
+                    Issue.record("no answer")
+                    continue
+                }
+                for order in permutations(of: try [bought, transfer].map { try traps.normalization($0) } + results) {
+                    let ledger = order.reduce(into: AccountLedger()) { _ = $0.apply($1) }
+                    let owners = ["u1", "u2", device].filter {
+                        ledger.access(of: .init($0, .appUserID), at: date(now + day)).decision.isGranted
+                    }
+                    #expect(owners == ["u2", device])
+                    #expect(ledger.states.flatMap { ledger.contradictions(of: $0) } == [])
+                }
+            }
+        }
+    }
+
     static let isProduct: @Sendable (HTTPTransportRequest) -> Bool = { $0.url.path.contains("/products/") }
 
     static func product(_ name: String) -> String {

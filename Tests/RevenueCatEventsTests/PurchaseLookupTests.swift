@@ -43,7 +43,8 @@ struct PurchaseLookupTests {
     static func entry(
         _ changes: Changes = [:],
         product: String = "pro_m",
-        entitlements: JSONText = lifetime
+        entitlements: JSONText = lifetime,
+        firstKnownAs original: String = "u1"
     ) -> String {
         var members = JSONMembers([
             ("id", "72c26cc69c"), ("display_name", "Pro"), ("is_sandbox", false),
@@ -52,7 +53,7 @@ struct PurchaseLookupTests {
         ])
         for (name, value) in changes { members[name] = value }
         return """
-            {"request_date_ms":\(t0 + day),"subscriber":{"original_app_user_id":"u1","entitlements":\(entitlements.text),\
+            {"request_date_ms":\(t0 + day),"subscriber":{"original_app_user_id":"\(original)","entitlements":\(entitlements.text),\
             "subscriptions":{},"non_subscriptions":{\(JSONText.string(product).text):[\(members.text)]}}}
             """
     }

@@ -18,8 +18,9 @@ struct LookupAnswer: Sendable, Hashable {
         case .v2:
             return try RevenueCatSubscription.list(body).items.current
         case .v1:
-            guard let purchase = event.purchase else { return nil }
-            return CustomerEntries(try RevenueCatSubscription.subscriber(body)).subscription(of: purchase)
+            guard let purchase = event.purchase, let customer = event.customerIDs.first else { return nil }
+            let entries = try RevenueCatSubscription.subscriber(body, of: customer)
+            return CustomerEntries(entries).subscription(of: purchase)
         }
     }
 }

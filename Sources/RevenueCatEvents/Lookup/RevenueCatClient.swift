@@ -81,7 +81,7 @@ public struct RevenueCatClient: Sendable {
             guard response.status == 200 else { return .unknown }
             return .known(
                 try read(response.body) { (body) throws(JSONError) in
-                    try RevenueCatSubscription.subscriber(body)
+                    try RevenueCatSubscription.subscriber(body, of: id)
                 }
             )
         case .v2(let project):
@@ -104,7 +104,7 @@ public struct RevenueCatClient: Sendable {
             let response = try await get(["v1", "subscribers", HTTPSURL.PathSegment(id)])
             guard response.status == 200 else { return .unknown }
             return .known(
-                try read(response.body) { (body) throws(JSONError) in try RevenueCatPurchase.subscriber(body) }
+                try read(response.body) { (body) throws(JSONError) in try RevenueCatPurchase.subscriber(body, of: id) }
             )
         case .v2(let project):
             let path: [HTTPSURL.PathSegment] = [
@@ -163,7 +163,9 @@ public struct RevenueCatClient: Sendable {
             guard let customer = event.customerIDs.first else { return nil }
             let response = try await get(["v1", "subscribers", HTTPSURL.PathSegment(customer)])
             guard response.status == 200 else { return nil }
-            _ = try read(response.body) { (body) throws(JSONError) in try RevenueCatSubscription.subscriber(body) }
+            _ = try read(response.body) { (body) throws(JSONError) in
+                try RevenueCatSubscription.subscriber(body, of: customer)
+            }
             return LookupAnswer(form: .v1, body: response.body)
         case .v2:
             guard let transaction = event.transactionID ?? event.originalTransactionID else { return nil }
@@ -193,7 +195,7 @@ public struct RevenueCatClient: Sendable {
     }
 
     /// Reads every page; nil if RevenueCat knows no such thing.
-    private func list<Item>(
+    func list<Item>(
         _ path: [HTTPSURL.PathSegment],
         query: [HTTPSURL.QueryItem],
         _ readPage: ([UInt8]) throws(JSONError) -> (items: [Item], nextPage: String?)

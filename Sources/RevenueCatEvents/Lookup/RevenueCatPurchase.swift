@@ -23,8 +23,10 @@ public struct RevenueCatPurchase: Hashable, Sendable {
 
     /// RevenueCat's id of the purchase.
     public var id: String?
-    /// The customer that it belongs to.
+    /// The customer that it belongs to. Of the older version it is the id that was asked for.
     public var customerID: String?
+    /// Other ids of the same customer, as far as they are known.
+    public var aliases: [String] = []
     /// The customer that bought it, if another customer has it now. Only the newer version states it.
     public var originalCustomerID: String?
     /// The product in the store's words; the newer version names only its own id of it, ``productReference``.
@@ -83,7 +85,7 @@ extension RevenueCatPurchase {
             .map(TransactionID.init)
     }
 
-    private var account: Account? { customerID.map { Account($0, .appUserID) } }
+    private var account: Account? { customerID.flatMap { Account(appUserIDs: [$0] + aliases) } }
 
     // RevenueCat grants products that no store sold, and a grant is a period.
     private var isGrant: Bool { store == .promotional }
@@ -299,11 +301,11 @@ extension RevenueCatPurchase {
 // MARK: The older version
 
 extension RevenueCatPurchase {
-    /// A customer's one-time purchases; each product has a list of them.
-    static func subscriber(_ body: [UInt8]) throws(JSONError) -> [RevenueCatPurchase] {
+    /// The one-time purchases of the customer that was asked for; each product has a list of them.
+    static func subscriber(_ body: [UInt8], of id: String) throws(JSONError) -> [RevenueCatPurchase] {
         let root = try ObjectReader(parsing: body)
         let subscriber = try ObjectReader(try root.value("subscriber"))
-        let customer = try subscriber.optionalString("original_app_user_id")
+        let customer = try subscriber.customerIDs(askedFor: id)
         guard let products = subscriber.optionalValue("non_subscriptions") else { return [] }
         let unlocked = try Unlocked.byProduct(subscriber)
         var purchases: [RevenueCatPurchase] = []
@@ -349,14 +351,14 @@ extension RevenueCatPurchase {
     private init(
         v1 value: JSONValue,
         product productID: String,
-        customer: String?,
+        customer: (id: String, aliases: [String]),
         unlocked: [Unlocked]
     ) throws(JSONError) {
         var fields = FieldReader(try ObjectReader(value), isStrict: true)
         form = .v1
         digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
         id = try fields.identifier("id")
-        customerID = customer
+        (customerID, aliases) = customer
         store = try fields.store()
         product = PurchaseStatement.product(productID, store)
         environment = try fields.flag("is_sandbox").map { $0 ? .sandbox : .production } ?? .unknown

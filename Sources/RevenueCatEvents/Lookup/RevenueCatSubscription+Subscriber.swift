@@ -6,12 +6,12 @@ import WireJSON
 // MARK: The older version
 
 extension RevenueCatSubscription {
-    /// The subscriptions of a customer; each product has one entry, without its history.
-    static func subscriber(_ body: [UInt8]) throws(JSONError) -> [RevenueCatSubscription] {
+    /// The subscriptions of the customer that was asked for; each product has one entry, without its history.
+    static func subscriber(_ body: [UInt8], of id: String) throws(JSONError) -> [RevenueCatSubscription] {
         let root = try ObjectReader(parsing: body)
         let requestedAt = Date(millisecondsSince1970: try root.int64("request_date_ms"))
         let subscriber = try ObjectReader(try root.value("subscriber"))
-        let customer = try subscriber.optionalString("original_app_user_id")
+        let customer = try subscriber.customerIDs(askedFor: id)
         var subscriptions: [RevenueCatSubscription] = []
         guard let entries = subscriber.optionalValue("subscriptions") else { return [] }
         for (product, value) in try entries.object().members {
@@ -25,12 +25,12 @@ extension RevenueCatSubscription {
     private init(
         v1 value: JSONValue,
         product productID: String,
-        customer: String?,
+        customer: (id: String, aliases: [String]),
         at date: Date
     ) throws(JSONError) {
         var fields = FieldReader(try ObjectReader(value), isStrict: true)
         digest = SHA256.hash(Array(value.rawBytes).span).hexadecimal
-        customerID = customer
+        (customerID, aliases) = customer
         store = try fields.store()
         environment = try fields.flag("is_sandbox").map { $0 ? .sandbox : .production } ?? .unknown
         var product = PurchaseStatement.product(productID, store)
@@ -74,6 +74,15 @@ extension RevenueCatSubscription {
             unsubscribedAt == nil && billingIssueAt == nil && store != .promotional && periodType != .prepaid
         // A refund leaves renewal as it was, and a failed charge leaves the customer's choice.
         autoRenewal = renews || (refundedAt != nil && unsubscribedAt == nil) ? .willRenew : .willNotRenew
+    }
+}
+
+extension ObjectReader {
+    /// The ids of the older version's customer. Each of them leads to the same answer, so the one that was asked for is the customer's
+    /// (https://www.revenuecat.com/docs/customers/user-ids). `original_app_user_id` is the first one, often that of a device before
+    /// the login.
+    func customerIDs(askedFor id: String) throws(JSONError) -> (id: String, aliases: [String]) {
+        (id, [try optionalString("original_app_user_id")].compactMap(\.self).filter { !$0.isEmpty && $0 != id })
     }
 }
 

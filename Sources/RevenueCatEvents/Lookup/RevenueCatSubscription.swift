@@ -54,8 +54,10 @@ public struct RevenueCatSubscription: Hashable, Sendable {
 
     /// RevenueCat's id of the subscription; the older version has none.
     public var id: String?
-    /// The customer that it belongs to.
+    /// The customer that it belongs to. Of the older version it is the id that was asked for.
     public var customerID: String?
+    /// Other ids of the same customer, as far as they are known.
+    public var aliases: [String] = []
     /// The product in the store's words; the newer version names only its own id of it, ``productReference``.
     public var product: PurchasedProduct?
     /// RevenueCat's id of the product.
@@ -168,9 +170,11 @@ extension RevenueCatSubscription {
         if autoRenewal == .requiresPriceIncreaseConsent {
             facts.append(.priceChange(.init(.init(stage: .pending, consentRequired: true))))
         }
-        if let customerID { facts.append(.owner(Account(customerID, .appUserID))) }
+        if let account { facts.append(.owner(account)) }
         return facts
     }
+
+    private var account: Account? { customerID.flatMap { Account(appUserIDs: [$0] + aliases) } }
 
     /// The product as periods name it: with its base plan, if Google Play has one.
     static func name(_ product: PurchasedProduct) -> ProductID { product.id.under(product.basePlan) }

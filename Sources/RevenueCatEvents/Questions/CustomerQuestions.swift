@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTransport
 public import LifecycleEvents
 import WireJSON
 
@@ -26,6 +27,7 @@ extension RevenueCatClient: LineageQuestions {
         guard !question.namesOnlyTransaction, let lineage = question.names.first(where: isName) else { return .unknown }
         if question.isSubscription {
             guard var subscription = try await subscriptions(question, lineage).current else { return .unknown }
+            subscription.aliases += try await aliases(of: subscription.customerID, question)
             subscription.product = try await product(
                 subscription.product,
                 subscription.productReference,
@@ -41,6 +43,7 @@ extension RevenueCatClient: LineageQuestions {
         var found: [StoreStatement] = []
         for var purchase in try await purchases(question, lineage) {
             purchase.originalTransaction = lineage.id
+            purchase.aliases += try await aliases(of: purchase.customerID, question)
             purchase.product = try await product(purchase.product, purchase.productReference, in: lineage.store)
             found += purchase.statements(
                 product: purchase.productReference == nil ? question.product : nil,
@@ -78,6 +81,31 @@ extension RevenueCatClient: LineageQuestions {
     /// RevenueCat's ids of the customer.
     private func customerIDs(_ question: LineageQuestion) -> [String] {
         question.accounts.filter { $0.source == .appUserID }.map(\.id)
+    }
+
+    /// The customer's other ids, if the newer version names it by one that no statement has named: it may have the purchase by another id
+    /// (<https://www.revenuecat.com/docs/customers/user-ids>). A key without the permission to read them leaves them out.
+    private func aliases(
+        of customer: String?,
+        _ question: LineageQuestion
+    ) async throws(DeliveryError) -> [String] {
+        guard case .v2(let project) = api, let customer, !customerIDs(question).contains(customer) else { return [] }
+        let path: [HTTPSURL.PathSegment] = [
+            "v2", "projects", HTTPSURL.PathSegment(project), "customers", HTTPSURL.PathSegment(customer), "aliases",
+        ]
+        do throws(DeliveryError) {
+            return (try await list(path, query: [], Self.ids) ?? []).filter { $0 != customer && !$0.isEmpty }
+        } catch {
+            guard (error.underlying as? RevenueCatAPIError)?.status == 403 else { throw error }
+            return []
+        }
+    }
+
+    private static func ids(_ body: [UInt8]) throws(JSONError) -> (items: [String], nextPage: String?) {
+        let reader = try ObjectReader(parsing: body)
+        var ids: [String] = []
+        for value in try reader.array("items") { ids.append(try ObjectReader(value).string("id")) }
+        return (ids, try reader.optionalString("next_page"))
     }
 
     private func subscriptions(
