@@ -395,6 +395,8 @@ struct ClientTests {
                 ],
                 t1 + day, .inGracePeriod, true, false
             ),
+            // The failed charge is for a period that runs already, or its grace is in the end.
+            (["billing_issues_detected_at": "2026-01-20T00:00:00Z"], t0 + 20 * day, .inGracePeriod, true, false),
             (["auto_resume_date": "2026-03-01T00:00:00.000Z"], t1 + day, .paused, false, true),
             (["billing_issues_detected_at": "2026-02-01T00:00:32Z"], t1 + day, .inBillingRetry, false, false),
             ([:], t1 + day, .expired, false, true),

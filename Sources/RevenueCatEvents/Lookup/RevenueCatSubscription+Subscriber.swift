@@ -45,7 +45,9 @@ extension RevenueCatSubscription {
         graceUntil = try fields.text("grace_period_expires_date")
         refundedAt = try fields.text("refunded_at")
         resumesAt = try fields.text("auto_resume_date")
+        // It is null again once the charge succeeds, and says nothing of access. At Stripe the next period runs while it is unpaid.
         let billingIssueAt = try fields.text("billing_issues_detected_at")
+        let accessEnd = [end, graceUntil].compactMap(\.self).max()
         let unsubscribedAt = try fields.text("unsubscribe_detected_at")
         let periodType: RevenueCatEvent.PeriodType? = try fields.identifier("period_type")
             .map { RevenueCatEvent.PeriodType(rawValue: $0.uppercased()) }
@@ -59,10 +61,10 @@ extension RevenueCatSubscription {
         }
         if refundedAt != nil {
             (status, givesAccess) = (.refunded, store.leavesWhatIsRefunded && end.map { date < $0 } ?? false)
-        } else if let end, date < end {
-            (status, givesAccess) = (periodType == .trial ? .trialing : .active, true)
-        } else if let graceUntil, date < graceUntil {
-            (status, givesAccess) = (.inGracePeriod, true)
+        } else if let accessEnd, date < accessEnd {
+            let isInGrace = billingIssueAt != nil || end.map { $0 <= date } ?? true
+            if isInGrace { graceUntil = accessEnd }
+            (status, givesAccess) = (isInGrace ? .inGracePeriod : periodType == .trial ? .trialing : .active, true)
         } else if let resumesAt, date < resumesAt {
             (status, givesAccess) = (.paused, false)
         } else if billingIssueAt != nil {

@@ -131,6 +131,7 @@ extension RevenueCatSubscription {
                         phase: phase ?? .regular,
                         transaction: transaction,
                         ownership: ownership,
+                        isProvisional: isUnpaid && store.statesUnpaidPeriods,
                         isPhaseInferred: phase == nil
                     )
                 )
@@ -212,6 +213,9 @@ extension RevenueCatSubscription {
         let isKept = keptTransaction != nil && (lineage == nil || lineage?.id == storeIdentifier)
         return isKept ? nil : TransactionID(storeIdentifier)
     }
+
+    /// True if a charge has failed, and none has succeeded since.
+    var isUnpaid: Bool { status == .inGracePeriod || status == .inBillingRetry }
 
     /// True if the store will try to renew; nil if RevenueCat does not know.
     public var willRenew: Bool? {

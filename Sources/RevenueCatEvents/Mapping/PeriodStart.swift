@@ -68,12 +68,13 @@ extension Mapping {
         )
     }
 
-    /// RevenueCat's own word on access decides; without it nothing is granted.
+    /// RevenueCat's own word decides; without it nothing is granted. While a charge is outstanding it may still give access, and then the
+    /// period has that and no more.
     func unpaidRenewal(_ purchase: PurchaseStatement) -> Outcome {
         guard let snapshot = notification.answeredSubscription else {
             return .noChange(.needsLookup, facts: purchase.owner)
         }
-        if snapshot.givesAccess == true { return renewed(purchase) }
+        if snapshot.givesAccess == true, !snapshot.isUnpaid { return renewed(purchase) }
         return .noChange(
             .stale,
             facts: snapshot.facts(product: purchase.productName, at: receivedAt) + purchase.owner

@@ -301,6 +301,10 @@ extension PurchaseStore {
         }
     }
 
+    /// True if a period begins before it is paid for, and runs while a failed charge for it is tried again:
+    /// https://docs.stripe.com/billing/invoices/subscription
+    var statesUnpaidPeriods: Bool { self == .stripe }
+
     /// True if the customer can keep a refunded purchase. On the web a merchant may give money back and leave access as
     /// it is; RevenueCat then states the end that was paid for. The app stores take back what they refund, and so does RevenueCat's own
     /// Web Billing: https://www.revenuecat.com/docs/web/web-billing/refunding-payments
