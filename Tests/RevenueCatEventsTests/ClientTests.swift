@@ -349,6 +349,36 @@ struct ClientTests {
         }
     }
 
+    /// The webhook of the withdrawal is lost, or does not name the product.
+    @Test("a planned change that the newer version does not show is over, and the older version shows none")
+    func withdrawnChange() async throws {
+        let traps = TrapTests()
+        let planned = traps.event("PRODUCT_CHANGE", at: t0 + day, .first, changing: ["new_product_id": "basic_m"])
+        let kept = try await Self.subscription()
+        let changing = try await Self.subscription(["auto_renewal_status": "will_change_product"])
+        let older = try await Self.subscriber()
+        for (snapshot, next) in [(kept, nil), (changing, "basic_m"), (older, "basic_m")]
+            as [(RevenueCatSubscription, ProductID?)]
+        {
+            var ledger = try traps.ledger(traps.purchase, planned)
+            ledger.apply(snapshot.statement(about: Self.lineage, product: "pro_m", at: date(t0 + 2 * day)))
+            #expect(ledger[Self.lineage]?.snapshot(at: date(t0 + 3 * day)).pendingProduct == next)
+        }
+
+        let stripe = SubscriptionID(store: .stripe, environment: .production, id: "O1")
+        let stored: KeyValuePairs<String, JSONText?> = ["store": "STRIPE"]
+        var ledger = try traps.ledger(traps.event("INITIAL_PURCHASE", at: t0 + 5000, .first, changing: stored))
+        for (at, next) in [(t0 + day, "basic_m"), (t0 + 2 * day, nil)] as [(Int64, String?)] {
+            let item = Self.item([
+                "store": "stripe", "auto_renewal_status": next == nil ? "will_renew" : "will_change_product",
+                "pending_changes": next.map { ["product": ["store_identifier": .string($0)]] } ?? .null,
+            ])
+            let change = traps.event("PRODUCT_CHANGE", at: at, .first, changing: stored)
+            _ = ledger.apply(try await Self.normalization(change, answeredWith: Self.list([item])))
+            #expect(ledger[stripe]?.snapshot(at: date(at + hour)).pendingProduct == next.map { ProductID($0) })
+        }
+    }
+
     /// A webhook's result, if RevenueCat answers the question about it in this way.
     static func normalization(
         _ event: RevenueCatSimulator.Event,

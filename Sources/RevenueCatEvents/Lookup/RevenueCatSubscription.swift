@@ -162,6 +162,7 @@ extension RevenueCatSubscription {
             )
             facts.append(.renewalIntent(.init(terms)))
         }
+        if keepsProduct { facts.append(.nextProduct(.init(nil))) }
         facts.append(.billing(billing(at: date)))
         if status == .paused || autoRenewal == .willPause {
             facts.append(.pause(.init(status == .paused ? .paused : .scheduled, resumesAt: resumesAt)))
@@ -216,6 +217,9 @@ extension RevenueCatSubscription {
 
     /// True if a charge has failed, and none has succeeded since.
     var isUnpaid: Bool { status == .inGracePeriod || status == .inBillingRetry }
+
+    /// True if the answer says that no other product comes next. The older version of the API states none, and so says nothing.
+    var keepsProduct: Bool { id != nil && autoRenewal == .willRenew && pendingProduct == nil }
 
     /// True if the store will try to renew; nil if RevenueCat does not know.
     public var willRenew: Bool? {

@@ -28,7 +28,9 @@ extension Mapping {
             guard let snapshot = notification.answeredSubscription else {
                 return .noChange(.needsLookup, facts: facts)
             }
-            guard let pending = snapshot.pendingProduct else { return .noChange(.unchanged, facts: facts) }
+            guard let pending = snapshot.pendingProduct else {
+                return .noChange(.unchanged, facts: facts + (snapshot.keepsProduct ? [.nextProduct(.init(nil))] : []))
+            }
             return scheduled(
                 purchase,
                 lineage,
