@@ -48,6 +48,11 @@ extension RevenueCatSimulator: StoryProvider {
         case .upgrade where store == .playStore:
             return ([.notice, .started, .expired], "the new purchase reports the change, and the old one ends")
         case .crossgrade where store == .stripe: return ([], "another rhythm of one product is not reported")
+        case .upgrade where !namesNewProduct(of: store):
+            return ([.renewed], "the change is announced without the new product, and then charged")
+        case .downgrade where !namesNewProduct(of: store), .crossgrade where !namesNewProduct(of: store),
+            .withdrawDowngrade where !namesNewProduct(of: store):
+            return ([], "the change is announced without the new product")
         case .upgrade: return ([.productChangeScheduled, .renewed], "the change is announced, and then charged")
         case .crossgrade: return AppleSimulator.wording(of: scene)
         case .topUp: return ([.started, .expired], "every top-up is a purchase of its own")
@@ -58,6 +63,10 @@ extension RevenueCatSimulator: StoryProvider {
         default: return nil
         }
     }
+
+    /// True if the announcement of a change has `new_product_id`. On Play that of a change at once has none either.
+    /// https://www.revenuecat.com/docs/integrations/webhooks/event-types-and-fields
+    static func namesNewProduct(of store: PurchaseStore) -> Bool { store == .appStore || store == .playStore }
 
     /// The reason that RevenueCat does not report an act of a purchase in a store; nil if it does. Acts that it reports for no
     /// store are left out.

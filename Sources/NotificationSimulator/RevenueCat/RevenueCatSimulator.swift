@@ -21,6 +21,10 @@ public struct RevenueCatSimulator: Sendable {
         self.signingSecret = signingSecret
     }
 
+    /// The id of a customer's device before the login, which RevenueCat knew first (`original_app_user_id`).
+    /// https://www.revenuecat.com/docs/customers/user-ids
+    package static func firstID(of customer: String) -> String { "$RCAnonymousID:\(customer.filter { $0 != "-" })" }
+
     /// A delivery of `body`, signed at the second it is received in.
     ///
     /// - Throws: ``SimulatorError`` for an empty secret.

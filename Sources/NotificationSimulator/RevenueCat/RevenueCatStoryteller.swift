@@ -132,10 +132,10 @@ struct RevenueCatStoryteller {
         case .upgrade: try replace()
         case .crossgrade where store == .stripe: try replace()
         case .downgrade(let plan), .crossgrade(let plan):
-            emit("PRODUCT_CHANGE", try latest(), changing: [("new_product_id", .string(product(plan)))])
+            announce(product(plan), inPlaceOf: try latest())
         case .withdrawDowngrade:
             let purchase = try latest()
-            emit("PRODUCT_CHANGE", purchase, changing: [("new_product_id", .string(purchase.product))])
+            announce(purchase.product, inPlaceOf: purchase)
         case .schedulePause:
             let resumesAt = scene.after?.resumesAt.map { JSONText.integer($0) }
             emit("SUBSCRIPTION_PAUSED", try latest(), changing: resumesAt.map { [("auto_resume_at_ms", $0)] } ?? [])
@@ -219,6 +219,11 @@ extension RevenueCatStoryteller {
         emit("CANCELLATION", purchase, changing: [("cancel_reason", "BILLING_ERROR")])
     }
 
+    private mutating func announce(_ product: String, inPlaceOf purchase: Purchase) {
+        let isNamed = RevenueCatSimulator.namesNewProduct(of: store)
+        emit("PRODUCT_CHANGE", purchase, changing: isNamed ? [("new_product_id", .string(product))] : [])
+    }
+
     private mutating func replace() throws(SimulatorError) {
         var old = try latest()
         var purchase = try bought()
@@ -228,9 +233,7 @@ extension RevenueCatStoryteller {
                 purchase.start = old.start
                 purchases[purchases.count - 1].start = old.start
             }
-            if purchase.product != old.product {
-                emit("PRODUCT_CHANGE", old, changing: [("new_product_id", .string(purchase.product))])
-            }
+            if purchase.product != old.product { announce(purchase.product, inPlaceOf: old) }
             emit("RENEWAL", purchase, changing: charged(purchase))
             return
         }
@@ -335,7 +338,8 @@ extension RevenueCatStoryteller {
         user: String? = nil
     ) {
         let number = notifications.count
-        let user = JSONText.string(user ?? owner)
+        let user = user ?? owner
+        let device = JSONText.string(RevenueCatSimulator.firstID(of: user))
         var event = Event(
             type,
             id: identity.uuid("event \(number)").uppercased(),
@@ -349,9 +353,9 @@ extension RevenueCatStoryteller {
         }
         event.members["product_id"] = .string(purchase.product)
         event.members["original_transaction_id"] = .string(purchase.original)
-        event.members["app_user_id"] = user
-        event.members["original_app_user_id"] = user
-        event.members["aliases"] = [user]
+        event.members["app_user_id"] = .string(user)
+        event.members["original_app_user_id"] = device
+        event.members["aliases"] = [.string(user), device]
         if purchase.end == nil { event.members["expiration_at_ms"] = .some(.null) }
         if purchase.product.contains("coins") { event.members["entitlement_ids"] = .some(.null) }
         switch purchase.offer {

@@ -31,10 +31,13 @@ struct RevenueCatLists: StoryLists {
             )
         case ("v2", "customers") where parts.count == 6 && parts[5] == "subscriptions":
             return Self.list(
-                holdings.subscriptions.filter { $0.customer == parts[4] }.map { $0.subscription(at: now) }
+                holdings.subscriptions.filter { $0.isOwned(by: parts[4]) }.map { $0.subscription(at: now) }
             )
         case ("v2", "customers") where parts.count == 6 && parts[5] == "purchases":
-            return Self.list(holdings.purchases.filter { $0.customer == parts[4] }.map(\.purchase))
+            return Self.list(holdings.purchases.filter { $0.isOwned(by: parts[4]) }.map(\.purchase))
+        case ("v2", "customers") where parts.count == 6 && parts[5] == "aliases":
+            let ids = [parts[4], RevenueCatSimulator.firstID(of: parts[4])]
+            return Self.list(ids.map { ["object": "customer.alias", "id": .string($0)] })
         case ("v2", "products") where parts.count == 5:
             let body: JSONText = [
                 "object": "product", "id": .string(parts[4]),
@@ -98,6 +101,9 @@ struct RevenueCatHoldings {
         var entitlements: [String] = []
 
         func isNamed(_ name: String) -> Bool { original == name || names.contains(name) }
+
+        /// True if it is the customer's with an id, which may be any that the customer has.
+        func isOwned(by id: String) -> Bool { customer == id || RevenueCatSimulator.firstID(of: customer) == id }
     }
 
     private(set) var subscriptions: [Holding] = []
@@ -164,6 +170,8 @@ struct RevenueCatHoldings {
         case "BILLING_ISSUE":
             known.billingIssueAt = time
             known.graceEnd = try event.optionalInt64("grace_period_expiration_at_ms")
+            // The next period runs while its charge is tried again.
+            if known.store == "stripe" { (known.start, known.end) = (read.start, read.end) }
         case "SUBSCRIPTION_PAUSED": known.resumesAt = try event.optionalInt64("auto_resume_at_ms")
         case "SUBSCRIPTION_EXTENDED": known.end = read.end
         case "PRODUCT_CHANGE":
@@ -200,14 +208,15 @@ struct RevenueCatHoldings {
         )
     }
 
-    /// The older version's answer about a customer.
-    func subscriber(_ customer: String, at now: Date) -> JSONMembers {
-        let mine = subscriptions.filter { $0.customer == customer }
+    /// The older version's answer about the customer with an id.
+    func subscriber(_ id: String, at now: Date) -> JSONMembers {
+        let mine = subscriptions.filter { $0.isOwned(by: id) }
+        let bought = purchases.filter { $0.isOwned(by: id) }
         var entries = JSONMembers()
         for holding in mine { entries[holding.product] = .object(holding.entry) }
         var once = JSONMembers()
-        for product in Set(purchases.filter { $0.customer == customer }.map(\.product)).sorted() {
-            let list = purchases.filter { $0.customer == customer && $0.product == product && $0.refundedAt == nil }
+        for product in Set(bought.map(\.product)).sorted() {
+            let list = bought.filter { $0.product == product && $0.refundedAt == nil }
             once.append(product, .array(list.map { .object($0.entry) }))
         }
         return JSONMembers([
@@ -215,7 +224,10 @@ struct RevenueCatHoldings {
             (
                 "subscriber",
                 [
-                    "original_app_user_id": .string(customer), "subscriptions": .object(entries),
+                    "original_app_user_id": .string(
+                        (mine + bought).first.map { RevenueCatSimulator.firstID(of: $0.customer) } ?? id
+                    ),
+                    "subscriptions": .object(entries),
                     "non_subscriptions": .object(once), "entitlements": [:],
                 ]
             ),
@@ -251,7 +263,9 @@ extension RevenueCatHoldings.Holding {
     private func status(at time: Int64) -> (name: String, givesAccess: Bool) {
         let end = end ?? .max
         if refundedAt != nil { return ("expired", false) }
-        if time < end { return (periodType == "TRIAL" ? "trialing" : "active", true) }
+        if time < end {
+            return (billingIssueAt != nil ? "in_grace_period" : periodType == "TRIAL" ? "trialing" : "active", true)
+        }
         if let graceEnd, time < graceEnd { return ("in_grace_period", true) }
         if let resumesAt, time < resumesAt { return ("paused", false) }
         if billingIssueAt != nil, unsubscribedAt == nil { return ("in_billing_retry", false) }
