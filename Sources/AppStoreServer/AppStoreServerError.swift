@@ -24,7 +24,8 @@ public struct AppStoreServerError: Error, Sendable {
         public static let notFound: Code = "not_found"
         /// Too many requests. ``AppStoreServerError/retryAt`` says when to continue, if Apple states it.
         public static let rateLimited: Code = "rate_limited"
-        /// Apple or the network is out of order at the moment.
+        /// Apple or the network is out of order at the moment, or another server has answered, such as a proxy.
+        /// ``AppStoreServerError/retryAt`` says when to continue, if Apple states it.
         public static let unavailable: Code = "unavailable"
         /// The answer is not the documented JSON, or its signed data does not verify.
         public static let unreadable: Code = "unreadable"

@@ -70,6 +70,16 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
+    @Test("wait where another server than Apple's has answered")
+    func answerOfAnotherServer() async throws {
+        let world = try World()
+        world.transport.on(.any, respond: RequestTests.refusal(404, nil))
+        let journal = try await journal(world)
+        let answers = try world.client().consumptionAnswers { _ in .init(.delivered, sampleContentProvided: false) }
+        let report = try await journal.answer(with: [answers])
+        #expect((report.answered, report.postponed, report.abandoned) == (0, 1, 0))
+    }
+
     @Test("about another environment or app are not this client's")
     func others() async throws {
         let world = try World()

@@ -42,7 +42,9 @@ import Testing
             Outcome(404, 4_040_010, attempts: 1, code: .notFound),
             Outcome(404, 4_040_001, attempts: 1, code: .notFound),
             Outcome(404, 4_040_003, attempts: 1, code: .unauthorized),
-            Outcome(404, nil, attempts: 1, code: .unreadable),
+            // Another server's answers, such as a proxy's: they say nothing about the purchase.
+            Outcome(404, nil, attempts: 4, code: .unavailable), Outcome(421, nil, attempts: 4, code: .unavailable),
+            Outcome(400, nil, attempts: 4, code: .unavailable), Outcome(302, nil, attempts: 4, code: .unavailable),
             Outcome(400, 4_000_006, attempts: 1, code: .invalidRequest),
             Outcome(400, 4_999_999, attempts: 1, code: .invalidRequest),
             Outcome(403, 4_030_004, attempts: 1, code: .forbidden), Outcome(401, nil, attempts: 1, code: .unauthorized),

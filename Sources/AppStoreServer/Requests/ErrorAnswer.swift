@@ -39,10 +39,11 @@ struct ErrorAnswer {
         case 401: .unauthorized
         case 403: .forbidden
         case 404 where number == Self.unknownApp: .unauthorized
-        // Apple names what it has not found: the answer is another server's, such as a proxy's.
-        case 404: number == nil ? .unreadable : .notFound
-        case 408, 425, 499, 500...: .unavailable
         case 429: .rateLimited
+        case 500...: .unavailable
+        // Apple numbers its reasons. The answer is another server's, such as a proxy's, and says nothing about the request.
+        case _ where number == nil: .unavailable
+        case 404: .notFound
         default: .invalidRequest
         }
     }
