@@ -9,7 +9,8 @@ public import LifecycleEvents
 /// Every signed payload in an answer passes the same verifier as a webhook and becomes the same facts, under the same
 /// event ids. So an answer and the notifications converge, in any order.
 ///
-/// The client keeps to Apple's rates for each endpoint, waits as long as `Retry-After` asks, and repeats safe requests.
+/// The client keeps to Apple's rates for each endpoint, and repeats safe requests. It waits as long as `Retry-After` asks, if that is
+/// about a minute at most. Otherwise the call ends at once, and ``AppStoreServerError/retryAt`` has the time.
 /// Share one value among all workers of a process.
 ///
 /// Apple's documentation: <https://developer.apple.com/documentation/appstoreserverapi>.
@@ -46,7 +47,8 @@ public struct AppStoreServerClient: Sendable {
         public var timeout: Duration = .seconds(10)
         /// How often a request is sent at most.
         public var maximumAttempts = 4
-        /// How long a request may take with all its attempts and waits, apart from waiting for its turn.
+        /// How long a request may take with all its attempts and waits, apart from waiting for its turn by Apple's rates. A longer
+        /// pause that Apple has asked for is not waited for: the request is not sent.
         public var deadline: Duration = .seconds(90)
 
         /// Describes how to ask.
@@ -120,7 +122,7 @@ public struct AppStoreServerClient: Sendable {
         self.now = now
         self.bases = bases
         token = BearerToken(configuration.key, bundleID: configuration.bundleID)
-        pacing = Pacing(clock)
+        pacing = Pacing(clock, now: now)
     }
 }
 
@@ -162,11 +164,17 @@ extension AppStoreServerClient {
         guard let base = bases[environment] else {
             throw AppStoreServerError(.invalidRequest, "no host for this environment")
         }
+        try await pacing.turn(
+            at: call.endpoint,
+            in: environment,
+            priority: priority,
+            patience: configuration.deadline
+        )
+        // Behind the wait, which may be longer than a token is valid.
         let token = try token.value(at: now())
         let response: HTTPTransportResponse
         do throws(HTTPTransportError) {
             let request = try request(call, base, token: token)
-            try await pacing.turn(at: call.endpoint, in: environment, priority: priority)
             response = try await transport.send(request, retrying: retry, clock: clock)
         } catch {
             throw Self.failure(error)
@@ -236,13 +244,10 @@ extension AppStoreServerClient {
                 if difference.magnitude > 60 { message += "; the clock here differs from Apple's by \(difference) s" }
             }
         }
-        let retryAt = response.retryAfter.map { now().addingTimeInterval(TimeInterval($0.components.seconds)) }
-        return AppStoreServerError(
-            code,
-            message,
-            number: answer.number,
-            status: response.status,
-            retryAt: code == .rateLimited ? retryAt : nil
-        )
+        var error = AppStoreServerError(code, message, number: answer.number, status: response.status)
+        if error.isRetryable {
+            error.retryAt = response.retryAfter.map { now().addingTimeInterval(TimeInterval($0.components.seconds)) }
+        }
+        return error
     }
 }

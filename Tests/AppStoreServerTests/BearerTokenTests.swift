@@ -42,6 +42,29 @@ import WireJSON
         #expect(try claims(world).text != first.text)
     }
 
+    @Test("is valid when the request is sent, however long that waited for its turn")
+    func waiting() async throws {
+        let world = try World()
+        let end = World.start.addingTimeInterval(2700)
+        let pause = String(Int64(end.timeIntervalSince1970) * 1000)
+        world.transport.on(.any, times: 1) { _ throws(HTTPTransportError) in
+            RequestTests.refusal(429, 4_290_000, headers: ["Retry-After": pause])
+        }
+        world.transport.on(.any, respond: RequestTests.refusal(404, 4_040_010))
+        let clock = world.clock
+        let client = try world.client({ $0.deadline = .seconds(3600) }) {
+            World.start.addingTimeInterval(Double(clock.now.offset.components.seconds))
+        }
+        for code: AppStoreServerError.Code in [.rateLimited, .notFound] {
+            let error = await failure { () throws(AppStoreServerError) in
+                try await client.transaction("1", in: .production)
+            }
+            #expect(error?.code == code)
+        }
+        #expect(clock.now.offset >= .seconds(2700))
+        #expect(try claims(world).expiry > Int64(end.timeIntervalSince1970))
+    }
+
     @Test("is made anew where the clock was set back")
     func clockSetBack() async throws {
         let world = try World()

@@ -62,7 +62,8 @@ final class World: Sendable {
 
     func client(
         _ change: (inout AppStoreServerClient.Configuration) throws -> Void = { _ in },
-        transport: (any HTTPTransportProtocol)? = nil
+        transport: (any HTTPTransportProtocol)? = nil,
+        now: (@Sendable () -> Date)? = nil
     ) throws -> AppStoreServerClient {
         let server = state.withLock { $0.production }
         var configuration = AppStoreServerClient.Configuration(
@@ -79,7 +80,7 @@ final class World: Sendable {
             adapter: try adapter(),
             transport: transport ?? self.transport,
             clock: clock,
-            now: { self.now }
+            now: now ?? { self.now }
         )
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTransport
 import Synchronization
 
@@ -48,26 +49,34 @@ final class Pacing: Sendable {
 
     private let clock: any Clock<Duration>
     private let time: ElapsedTime
+    private let now: @Sendable () -> Date
     private let buckets = Mutex<[Key: Bucket]>([:])
 
-    init(_ clock: any Clock<Duration>) {
+    init(_ clock: any Clock<Duration>, now: @escaping @Sendable () -> Date) {
         self.clock = clock
+        self.now = now
         time = ElapsedTime(clock)
     }
 
     /// Waits until a request may be sent, and counts it.
     ///
-    /// - Throws: `canceled`.
+    /// - Parameter patience: how long a pause that Apple has asked for may still last.
+    /// - Throws: `rateLimited` if it lasts longer, and `canceled`.
     func turn(
         at endpoint: Endpoint,
         in environment: AppStoreServerClient.Environment,
-        priority: RequestPriority
-    ) async throws(HTTPTransportError) {
+        priority: RequestPriority,
+        patience: Duration
+    ) async throws(AppStoreServerError) {
         while let wait = claim(Key(endpoint: endpoint, environment: environment), priority: priority) {
+            guard !wait.isPause || wait.time <= patience else {
+                let end = now().addingTimeInterval(wait.time.fractionalSeconds)
+                throw AppStoreServerError(.rateLimited, "not sent: Apple has asked for a pause", retryAt: end)
+            }
             do {
-                try await clock.sleep(for: wait)
+                try await clock.sleep(for: wait.time)
             } catch {
-                throw HTTPTransportError(.canceled, "canceled while waiting for Apple's rate limit")
+                throw AppStoreServerError(.canceled, "canceled while waiting for Apple's rate limit", underlying: error)
             }
         }
     }
@@ -83,8 +92,9 @@ final class Pacing: Sendable {
         }
     }
 
-    /// How long to wait before asking again; nil if the request may be sent and has been counted.
-    private func claim(_ key: Key, priority: RequestPriority) -> Duration? {
+    /// How long to wait before asking again, and if that is a pause that Apple has asked for; nil if the request may be sent and has
+    /// been counted.
+    private func claim(_ key: Key, priority: RequestPriority) -> (time: Duration, isPause: Bool)? {
         buckets.withLock { buckets in
             let now = time.now
             let rate = perSecond(key)
@@ -93,7 +103,7 @@ final class Pacing: Sendable {
             bucket.tokens = min(bucket.tokens + (now - bucket.filled).fractionalSeconds * rate, capacity)
             bucket.filled = now
             defer { buckets[key] = bucket }
-            if now < bucket.silentUntil { return bucket.silentUntil - now }
+            if now < bucket.silentUntil { return (bucket.silentUntil - now, true) }
             let reserve = priority == .background ? min(capacity / 5, capacity - 1) : 0
             let missing = 1 + reserve - bucket.tokens
             guard missing > 0 else {
@@ -101,7 +111,7 @@ final class Pacing: Sendable {
                 return nil
             }
             // Rounded up, so that a sleeper is not awake a moment too early and has to sleep again.
-            return .milliseconds(Int64((missing / rate * 1000).rounded(.up)))
+            return (.milliseconds(Int64((missing / rate * 1000).rounded(.up))), false)
         }
     }
 
