@@ -147,8 +147,8 @@ extension Journal {
                 ?? self.window(after: progress.through, overlap: overlap, within: history.reach)
             result.gap = window.gap ?? result.gap
             let begin = progress.through
-            // A position may be too old for the provider; then the window begins again, once in each run. Any other error says
-            // nothing about the position.
+            // A position may be too old for the provider, and the beginning of its window with it; then the window is opened again,
+            // once in each run. Any other error says nothing about the position.
             var mayBeginAgain = true
             var held: JournalError?
             var isRead = false
@@ -158,7 +158,8 @@ extension Journal {
                     page = try await history.page(of: window.from..<window.until, at: window.position)
                 } catch {
                     guard error.code == .stale, mayBeginAgain, window.position != nil else { throw error }
-                    window.position = nil
+                    window = self.window(after: begin, overlap: overlap, within: history.reach)
+                    result.gap = window.gap ?? result.gap
                     mayBeginAgain = false
                     continue
                 }

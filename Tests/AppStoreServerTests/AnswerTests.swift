@@ -280,9 +280,9 @@ import Testing
 
 extension World {
     /// Thirty notifications of a monthly subscription's life.
-    static func story(from start: Date) throws -> [AppleSimulator.Notification] {
-        (0..<30).map { index in
-            let date = start.addingTimeInterval(Double(index) * 86_400)
+    static func story(from start: Date, first: Int = 0) throws -> [AppleSimulator.Notification] {
+        (first..<first + 30).map { index in
+            let date = start.addingTimeInterval(Double(index - first) * 86_400)
             var data = AppleSimulator.PurchaseData(status: 1, transactionInfo: .month("\(1000 + index)", from: date))
             data.renewalInfo = AppleSimulator.RenewalInfo(
                 originalTransactionId: "1000",

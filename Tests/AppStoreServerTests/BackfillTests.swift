@@ -165,6 +165,28 @@ import Testing
         }
         #expect(try await Journal(storage, now: { World.start }).backfill(from: history).gap == gap)
     }
+
+    @Test("begins a window again within Apple's memory if that has passed the place where it was broken off")
+    func forgottenPlace() async throws {
+        let (world, _) = try world()
+        var history = try world.client().history(in: .production)
+        history.maximumPages = 1
+        let storage = MemoryJournal()
+        await #expect(throws: DeliveryError.self) {
+            let journal = Journal(storage, now: { World.start })
+            try await journal.backfill(from: Interrupted(base: history, pages: 1), since: Self.start)
+        }
+        // The first page ends on the twentieth day of the story at the latest, which is sixty days old then.
+        let later = World.start.addingTimeInterval(150 * 86_400)
+        world.state.withLock { $0.now = later }
+        let sent = try World.story(from: later.addingTimeInterval(-40 * 86_400), first: 30)
+        world.state.withLock { $0.production.sent += sent.map { .init($0) } }
+        let report = try await Journal(storage, now: { later }).backfill(from: history)
+        #expect(report.through == later)
+        #expect(report.gap?.from == Self.start)
+        #expect(report.gap?.until == later.addingTimeInterval(-180 * 86_400 + 3600))
+        #expect(report.newEvents >= sent.count)
+    }
 }
 
 /// A history that fails after some pages, as where the process is killed.

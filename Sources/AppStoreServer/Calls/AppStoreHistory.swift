@@ -74,6 +74,10 @@ public struct AppStoreHistory: DeliveryHistory {
             do throws(AppStoreServerError) {
                 return try await pages(of: stretch)
             } catch {
+                // The window was opened so long ago that Apple has forgotten this part of it (StartDateTooFarInPastError).
+                guard error.number != 4_000_012 else {
+                    throw DeliveryError(.stale, "the notification history: the start is too old", underlying: error)
+                }
                 // Apple calls a token that has expired so, and one that it does not know.
                 let isTokenRefused = [4_000_014, 4_000_017].contains(error.number)
                 guard isTokenRefused, mayBeginAgain else { throw error.asDeliveryError("the notification history") }
