@@ -5,7 +5,7 @@ extension AppleAdapter {
     /// The adapter for an endpoint that requires the status of certificates (``AppleRevocation/hard(_:)``).
     ///
     /// The first delivery under a certificate finds no status. Answered with 503, Apple would deliver it again an hour
-    /// later. This adapter waits for the question under way instead, and proves the delivery once more.
+    /// later. This adapter waits for the question under way instead, and proves the delivery again.
     public struct AwaitingRevocation: ProviderAdapter {
         /// Proves without waiting.
         public let adapter: AppleAdapter
@@ -55,17 +55,20 @@ extension AppleAdapter {
         await verifier.revocation.statuses?.settle()
     }
 
-    /// Proves something signed. If the status of its certificates is unknown, it waits for the questions that are under way, and
-    /// proves it once more.
+    /// Proves something signed. While the status of its certificates is unknown, it waits for the questions that are under way, and
+    /// proves it again: a proof ends at the first signature of unknown status, and a notification has three, each under a certificate
+    /// of its own if Apple has just taken another.
     package func settlingRevocation<Value>(
         _ prove: () throws(DeliveryError) -> Value
     ) async throws(DeliveryError) -> Value {
-        do throws(DeliveryError) {
-            return try prove()
-        } catch {
-            guard error.code == .unavailable else { throw error }
+        for _ in 0..<3 {
+            do throws(DeliveryError) {
+                return try prove()
+            } catch {
+                guard error.code == .unavailable else { throw error }
+            }
+            await settleRevocation()
         }
-        await settleRevocation()
         return try prove()
     }
 

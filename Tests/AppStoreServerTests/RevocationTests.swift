@@ -274,6 +274,25 @@ struct RevocationCase: CustomTestStringConvertible, Sendable {
         #expect(world.targets.count == 2)
     }
 
+    // A device keeps a transaction as it was signed at the purchase, but gets renewal info signed again.
+    @Test("is waited for by an upload whose parts were signed under two certificates")
+    func waitingForTwo() async throws {
+        let world = try RevocationWorld()
+        let endpoint = try world.adapter(.hard(world.checker)).awaitingRevocation
+        let renewalInfo = AppleSimulator.RenewalInfo(
+            originalTransactionId: "1000",
+            productId: "pro.monthly",
+            autoRenewProductId: "pro.monthly"
+        )
+        let result = try await endpoint.receive(
+            signedTransaction: try world.apple.signed(.month("1000", from: World.start), at: World.start),
+            signedRenewalInfo: try world.signedByNextLeaf(renewalInfo),
+            receivedAt: world.now
+        )
+        #expect(result.events.count == 1)
+        #expect(world.targets.count == 3)
+    }
+
     @Test("is waited for by an answer of Apple's API, once")
     func waitingAnswer() async throws {
         let world = try RevocationWorld()

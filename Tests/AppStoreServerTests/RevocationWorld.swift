@@ -11,6 +11,7 @@ import SignatureCore
 import SignatureIssuing
 import SimulatedTrust
 import Synchronization
+import WireJSON
 
 /// The responders of a simulated Apple, on this host, and a checker that asks them.
 ///
@@ -72,6 +73,9 @@ final class RevocationWorld: Sendable {
     }
 
     let apple: AppleSimulator
+    /// A leaf that follows the simulator's own.
+    private let nextLeaf: [UInt8]
+    private let nextKey: SigningKey
     let clock = TestClock(jumping: true)
     let checker: RevocationChecker
     private let curl: CurlHTTPTransport
@@ -92,6 +96,12 @@ final class RevocationWorld: Sendable {
         let apple = try AppleSimulator(seed: "revocation")
         let shared = Shared(play)
         self.apple = apple
+        let serialNumber: UInt64 = 0x7A11_05C3_2E4D_6F89
+        let nextKey = try SigningKey(.p256, seed: apple.certificates.seed, label: "next leaf")
+        let nextLeaf = try AppleCertificates.makeLeaf(under: apple.certificates.intermediate, key: nextKey) {
+            $0.serialNumber = serialNumber
+        }
+        (self.nextKey, self.nextLeaf) = (nextKey, nextLeaf)
         state = shared
         server = try LoopbackServer(nil) { exchange in
             let target = exchange.request.target
@@ -101,8 +111,11 @@ final class RevocationWorld: Sendable {
             }
             let isLeaf = target.hasSuffix("wwdrg602")
             let certificates = apple.certificates
+            // A question names the certificate by its serial number.
+            let number = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: serialNumber >> $0) }
+            let leaf = exchange.request.body.firstRange(of: number) == nil ? certificates.leaf : nextLeaf
             let subject = Subject(
-                certificate: isLeaf ? certificates.leaf : certificates.intermediate.certificate,
+                certificate: isLeaf ? leaf : certificates.intermediate.certificate,
                 issuer: isLeaf ? certificates.intermediate : certificates.root,
                 isLeaf: isLeaf,
                 now: now,
@@ -168,6 +181,15 @@ final class RevocationWorld: Sendable {
             transport: transport,
             clock: clock,
             now: { self.now }
+        )
+    }
+
+    func signedByNextLeaf(_ renewalInfo: AppleSimulator.RenewalInfo) throws -> [UInt8] {
+        let certificates = [nextLeaf] + apple.certificates.x5c.dropFirst()
+        return try JWSIssuer.es256(
+            header: JWSIssuer.header(algorithm: "ES256", certificates: certificates),
+            payload: apple.payload(renewalInfo, at: World.start).bytes,
+            key: nextKey
         )
     }
 

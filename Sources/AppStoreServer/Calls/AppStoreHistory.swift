@@ -47,15 +47,8 @@ public struct AppStoreHistory: DeliveryHistory {
                 stretch.halve()
                 continue
             }
-            var entries = listed.map(entry)
-            let isUndecided = entries.contains { entry in
-                if case .failure(let error) = entry.1.outcome { error.code.isRetryable } else { false }
-            }
-            if isUndecided {
-                // The revocation of a certificate that was not met before; its issuer is being asked.
-                await server.adapter.settleRevocation()
-                entries = listed.map(entry)
-            }
+            var entries: [(Date, DeliveryHistoryPage.Entry)] = []
+            for notification in listed { entries.append(await entry(notification)) }
             let sorted = entries.enumerated().sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
             return DeliveryHistoryPage(
                 sorted.map(\.element.1),
@@ -102,11 +95,13 @@ public struct AppStoreHistory: DeliveryHistory {
     }
 
     /// A notification with the time by which it is sorted.
-    private func entry(_ entry: NotificationHistoryPage.Entry) -> (Date, DeliveryHistoryPage.Entry) {
+    private func entry(_ entry: NotificationHistoryPage.Entry) async -> (Date, DeliveryHistoryPage.Entry) {
         let adapter = server.adapter
         let attempt = entry.attempts.map(\.date).min() ?? .distantFuture
         do throws(DeliveryError) {
-            let notification = try adapter.authenticate(entry.delivery, channel: .history)
+            let notification = try await adapter.settlingRevocation { () throws(DeliveryError) in
+                try adapter.authenticate(entry.delivery, channel: .history)
+            }
             let date = notification.value.signedDate
             do throws(DeliveryError) {
                 return (date, .init(entry.delivery, .success(try adapter.normalize(notification))))
