@@ -240,6 +240,29 @@ struct RevocationCase: CustomTestStringConvertible, Sendable {
         #expect(try world.refusal(.soft(world.checker)) == .revoked)
     }
 
+    // RFC 6960 §2.2: the responder does not know the certificate.
+    @Test("is not taken back by an answer \"unknown\"")
+    func forgotten() async throws {
+        let world = try RevocationWorld { exchange, subject in
+            var answer = subject.answer
+            answer.statement = subject.isLeaf ? .revoked : .good
+            try exchange.respond(answer, by: subject.issuerAsResponder)
+        }
+        _ = try world.refusal(.soft(world.checker))
+        await world.checker.settle()
+        for statement in [StatusAnswerTemplate.Statement.unknown, .good] {
+            world.pass(86_400)
+            world.play { exchange, subject in
+                var answer = subject.answer
+                answer.statement = subject.isLeaf ? statement : .good
+                try exchange.respond(answer, by: subject.issuerAsResponder)
+            }
+            #expect(try world.refusal(.soft(world.checker)) == .revoked)
+            await world.checker.settle()
+        }
+        #expect(try world.refusal(.soft(world.checker)) == nil)
+    }
+
     @Test("the revocation of an expired certificate cannot be known")
     func expired() async throws {
         let world = try RevocationWorld { exchange, _ in exchange.respond(404) }

@@ -42,6 +42,8 @@ struct KnownStatus: Sendable {
         case .success(let answer): status = answer
         }
         failure = nil
+        // RFC 6960 §2.2: the responder does not know the certificate, such as one that has expired since.
+        if status.statement == .unknown, answer?.statement == .revoked { return }
         // An answer within its time can be shown again, and must not take back a later one.
         guard status.thisUpdate >= answer?.thisUpdate ?? .min else { return }
         let expiry = min(status.nextUpdate, status.thisUpdate + min(maximumLifetime, Int64(1) << 50))
