@@ -8,6 +8,7 @@ import NormalizerTesting
 import NotificationSimulator
 import Synchronization
 import Testing
+import WireJSON
 
 @Suite("Apple's questions about refunds", .timeLimit(.minutes(5))) struct ConsumptionAnswerTests {
     /// A journal that Apple has asked about a refund.
@@ -59,6 +60,65 @@ import Testing
         }
         #expect(try await journal.answer(with: [answers]).answered == 1)
         #expect(world.transport.requests.map(\.url.path) == ["/inApps/v1/transactions/consumption/1000"])
+    }
+
+    struct Form: CustomTestStringConvertible, Sendable {
+        let information: ConsumptionInformation
+        let body: String
+        var testDescription: String { body }
+    }
+
+    @Test(
+        "about an Advanced Commerce purchase are answered in the form of version 1 by the usual statement",
+        arguments: [
+            Form(
+                information: .init(.delivered, sampleContentProvided: true),
+                body: #""consumptionStatus":0,"customerConsented":true,"deliveryStatus":0,"#
+            ),
+            Form(
+                information: .init(
+                    .serverOutage,
+                    sampleContentProvided: true,
+                    consumptionMillipercent: 1,
+                    refundPreference: .grantProrated
+                ),
+                body: #""consumptionStatus":2,"customerConsented":true,"deliveryStatus":3,"#
+            ),
+            Form(
+                information: .init(.other, sampleContentProvided: true, consumptionMillipercent: 100_000),
+                body: #""consumptionStatus":3,"customerConsented":true,"deliveryStatus":5,"#
+            ),
+        ]
+    )
+    func usualStatement(form: Form) async throws {
+        let world = try World()
+        world.transport.on(.any, respond: HTTPTransportResponse(status: 202, body: []))
+        let apple = world.state.withLock { $0.production.apple }
+        var transaction = apple.payload(.month("1000", from: World.start), at: World.start)
+        transaction.append(
+            "advancedCommerceInfo",
+            ["requestReferenceId": "r-1", "items": .array([["SKU": "pro", "price": .integer(9990)]])]
+        )
+        let notification: JSONText = [
+            "notificationType": "CONSUMPTION_REQUEST", "notificationUUID": "00000000-0000-4000-8000-000000000001",
+            "version": "2.0", "signedDate": .integer(World.start.millisecondsSince1970),
+            "data": [
+                "appAppleId": .integer(apple.appAppleId), "bundleId": .string(apple.bundleId),
+                "environment": "Production",
+                "signedTransactionInfo": .string(String(decoding: try apple.jws(transaction.bytes), as: UTF8.self)),
+            ],
+        ]
+        let signed = try apple.jws(Array(notification.text.utf8))
+        let journal = Journal(MemoryJournal(), clock: TestClock(jumping: true), now: { world.now })
+        let delivery = AppleSimulator.delivery(of: signed, receivedAt: World.start)
+        #expect(await journal.receive(delivery, with: try world.adapter()).status == 200)
+        let answers = try world.client().consumptionAnswers { _ in form.information }
+        #expect(try await journal.answer(with: [answers]).answered == 1)
+        #expect(world.transport.requests.map(\.url.path) == ["/inApps/v1/transactions/consumption/1000"])
+        let body = String(decoding: try #require(world.transport.requests.first).body, as: UTF8.self)
+        #expect(body.contains(form.body))
+        let preference = form.information.refundPreference == nil ? 0 : 1
+        #expect(body.contains(#""refundPreference":\#(preference),"sampleContentProvided":true"#))
     }
 
     @Test("get no answer without consent, and are done all the same")

@@ -156,6 +156,35 @@ public struct AdvancedCommerceConsumption: Hashable, Sendable {
     }
 }
 
+extension AdvancedCommerceConsumption {
+    /// States the same as an answer of version 2. A name or a share that version 1 has no number for is undeclared, and such a
+    /// delivery counts as failed for another reason.
+    public init(_ information: ConsumptionInformation) {
+        let delivery: Delivery =
+            switch information.delivery {
+            case .delivered: .delivered
+            case .qualityIssue: .qualityIssue
+            case .wrongItem: .wrongItem
+            case .serverOutage: .serverOutage
+            default: .other
+            }
+        self.init(delivery, sampleContentProvided: information.sampleContentProvided)
+        consumption =
+            switch information.consumptionMillipercent {
+            case 0?: .none
+            case (1..<100_000)?: .partial
+            case 100_000?: .full
+            default: .undeclared
+            }
+        refundPreference =
+            switch information.refundPreference {
+            case .decline?: .decline
+            case .grantFull?, .grantProrated?: .grant
+            default: .undeclared
+            }
+    }
+}
+
 extension AppStoreServerClient {
     /// Answers a `CONSUMPTION_REQUEST` about an Advanced Commerce purchase, by version 1. Apple waits twelve hours for it.
     ///

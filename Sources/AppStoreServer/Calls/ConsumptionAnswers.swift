@@ -66,14 +66,18 @@ public struct ConsumptionAnswers: OwedAnswers {
 }
 
 extension AppStoreServerClient {
-    /// Answers Apple's questions about refunds, for a journal's `answer(with:)`.
+    /// Answers Apple's questions about refunds, for a journal's `answer(with:)`. About a purchase of Advanced Commerce the same is said
+    /// in version 1, the only form that Apple takes for it.
     ///
     /// - Parameter information: your statement about the purchase; nil, so that nothing is sent, if the customer did
     ///   not consent to sharing it, or if you have nothing to say.
     public func consumptionAnswers(
         _ information: @escaping @Sendable (OwedAnswer) async -> ConsumptionInformation?
     ) -> ConsumptionAnswers {
-        ConsumptionAnswers(self) { owed in await information(owed).map { .standard($0) } }
+        ConsumptionAnswers(self) { owed in
+            // Only the items of Advanced Commerce have an SKU each.
+            await information(owed).map { owed.event.items == nil ? .standard($0) : .advancedCommerce(.init($0)) }
+        }
     }
 
     /// Answers Apple's questions about refunds, also of Advanced Commerce purchases, for a journal's `answer(with:)`.
