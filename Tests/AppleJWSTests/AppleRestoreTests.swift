@@ -90,6 +90,24 @@ struct AppleRestoreTests {
         #expect(!host.ledger.states[0].access(at: day(12)).isGranted)
     }
 
+    // `purchaseDate` of a restored transaction is the date of the restore.
+    @Test("a restored non-consumable began with its purchase", arguments: [false, true])
+    func restoredLater(restoredFirst: Bool) throws {
+        var host = Host(fixture: try AppleFixture())
+        let bought = forever("200", at: start)
+        let restored = forever("201", at: day(3))
+        try host.upload(restoredFirst ? restored : bought, at: day(4))
+        try host.upload(restoredFirst ? bought : restored, at: day(5))
+        #expect(host.ledger.states[0].access(at: day(1)).isGranted)
+        let statement = CreditStatement(
+            of: host.ledger.states,
+            under: host.policy,
+            uses: [CreditUse(id: "use", credits: 200, at: day(1))],
+            at: day(6)
+        )
+        #expect(statement.balance == 300)
+    }
+
     @Test("bought again after a refund, a non-consumable is another purchase")
     func boughtAgain() throws {
         var host = Host(fixture: try AppleFixture())

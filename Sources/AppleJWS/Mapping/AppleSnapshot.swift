@@ -61,7 +61,7 @@ extension AppleSnapshot {
     }
 
     /// The name of the payment. A non-consumable gets another transaction each time it is restored, and is still the
-    /// one purchase that the original transaction names; a refund of it is a refund of all.
+    /// one purchase that the original transaction names and dates; a refund of it is a refund of all.
     var purchaseID: TransactionID {
         transaction.type == .nonConsumable ? TransactionID(transaction.originalTransactionID) : transactionID
     }
@@ -257,6 +257,8 @@ extension AppleTransaction {
 
     /// As in ``AppleSnapshot/beganAt``.
     func began(by assertedAt: Date, _ status: AppleNotification.Status?) -> Date {
+        // `purchaseDate` of a restored transaction is that of the restore (StoreKit, `Transaction.purchaseDate`).
+        if type == .nonConsumable, !isFirst, let originalPurchaseDate { return originalPurchaseDate }
         guard purchaseDate > assertedAt, isPurchase, status.map(\.givesAccess) ?? true else { return purchaseDate }
         return assertedAt
     }
