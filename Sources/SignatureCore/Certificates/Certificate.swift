@@ -20,21 +20,8 @@ package final class Certificate: Sendable {
         guard der.count <= Self.maximumCount else {
             throw SignatureError(.limit, "certificate of \(der.count) octets is longer than \(Self.maximumCount)")
         }
-        var consumed = 0
-        let parsed = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
-            guard let start = buffer.baseAddress else { return nil }
-            var next: UnsafePointer<UInt8>? = unsafe start
-            let parsed = unsafe d2i_X509(nil, &next, buffer.count)
-            if let next = unsafe next { consumed = unsafe next - start }
-            return unsafe parsed
-        }
-        let object = try unsafe Owned<CertificateObject>(
-            parsed,
-            orThrow: .certificate,
-            "\(der.count) octets are not a certificate"
-        )
-        guard consumed == der.count else {
-            throw SignatureError(.certificate, "\(der.count - consumed) octets after the certificate")
+        let object: Owned<CertificateObject> = try unsafe decoded(der, as: "a certificate", orThrow: .certificate) {
+            unsafe d2i_X509(nil, $0, $1)
         }
         try Self.requireDistinguishedEncoding(of: object, sameAs: der)
         // Fills the flags that the properties below and path building read, once and before any sharing.
@@ -62,18 +49,10 @@ package final class Certificate: Sendable {
         of object: borrowing Owned<CertificateObject>,
         sameAs der: Span<UInt8>
     ) throws(SignatureError) {
-        guard unsafe Int(i2d_X509(object.pointer, nil)) == der.count else {
-            throw .openSSL(.certificate, "certificate is not in DER")
-        }
-        var encoded = [UInt8](repeating: 0, count: der.count)
-        var span = encoded.mutableSpan
         let pointer = unsafe object.pointer
-        let written = unsafe span.withUnsafeMutableBufferPointer { buffer in
-            var next = buffer.baseAddress
-            return unsafe i2d_X509(pointer, &next)
-        }
-        guard Int(written) == der.count, constantTimeEquals(encoded.span, der) else {
-            throw .openSSL(.certificate, "certificate is not in DER")
+        let encoded = try unsafe encoded("certificate", orThrow: .certificate) { unsafe i2d_X509(pointer, $0) }
+        guard constantTimeEquals(encoded.span, der) else {
+            throw SignatureError(.certificate, "certificate is not in DER")
         }
     }
 
@@ -190,17 +169,6 @@ extension Certificate {
     /// The encoded SubjectPublicKeyInfo.
     package var publicKeyInfo: [UInt8]? {
         let info = unsafe X509_get_X509_PUBKEY(object.pointer)
-        let count = unsafe i2d_X509_PUBKEY(info, nil)
-        guard count > 0 else {
-            ERR_clear_error()
-            return nil
-        }
-        var encoded = [UInt8](repeating: 0, count: Int(count))
-        var span = encoded.mutableSpan
-        let written = unsafe span.withUnsafeMutableBufferPointer { buffer in
-            var next = buffer.baseAddress
-            return unsafe i2d_X509_PUBKEY(info, &next)
-        }
-        return written == count ? encoded : nil
+        return try? unsafe encoded("public key") { unsafe i2d_X509_PUBKEY(info, $0) }
     }
 }

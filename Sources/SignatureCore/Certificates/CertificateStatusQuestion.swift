@@ -79,34 +79,16 @@ package struct CertificateStatusQuestion: Sendable {
     }
 
     private static func response(_ answer: [UInt8]) throws(SignatureError) -> Owned<StatusResponseObject> {
-        var consumed = 0
-        let octets = answer.span
-        let parsed = unsafe octets.withUnsafeBufferPointer { buffer -> OpaquePointer? in
-            guard let start = buffer.baseAddress else { return nil }
-            var next: UnsafePointer<UInt8>? = unsafe start
-            let parsed = unsafe d2i_OCSP_RESPONSE(nil, &next, buffer.count)
-            if let next = unsafe next { consumed = unsafe next - start }
-            return unsafe parsed
-        }
-        let response = try unsafe Owned<StatusResponseObject>(
-            parsed,
-            orThrow: .malformed,
-            "\(answer.count) octets are no answer"
-        )
-        guard consumed == answer.count else {
-            throw SignatureError(.malformed, "\(answer.count - consumed) octets after the answer")
-        }
-        return response
+        try unsafe decoded(answer.span, as: "an answer", orThrow: .malformed) { unsafe d2i_OCSP_RESPONSE(nil, $0, $1) }
     }
 
     // Responders may prepare answers for all, which have no nonce (RFC 6960 §4.4.1); then only the dates bound a replay.
     private func requireSameNonce(_ basic: borrowing Owned<StatusAnswerObject>) throws(SignatureError) {
-        let octets = encoded.span
-        let parsed = unsafe octets.withUnsafeBufferPointer { buffer -> OpaquePointer? in
-            var next: UnsafePointer<UInt8>? = buffer.baseAddress
-            return unsafe d2i_OCSP_REQUEST(nil, &next, buffer.count)
-        }
-        let request = try unsafe Owned<StatusRequestObject>(parsed, "own status request cannot be read")
+        let request: Owned<StatusRequestObject> = try unsafe decoded(
+            encoded.span,
+            as: "a status request",
+            orThrow: .internalFailure
+        ) { unsafe d2i_OCSP_REQUEST(nil, $0, $1) }
         let isAbsent: CInt = -1
         let isSame: CInt = 1
         let result = unsafe OCSP_check_nonce(request.pointer, basic.pointer)

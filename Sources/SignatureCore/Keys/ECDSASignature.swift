@@ -33,12 +33,11 @@ package enum ECDSASignature {
 
     /// r‖s of a DER signature that libcrypto made.
     package static func joined(der: [UInt8]) throws(SignatureError) -> [UInt8] {
-        let span = der.span
-        let parsed = unsafe span.withUnsafeBufferPointer { buffer in
-            var next = buffer.baseAddress
-            return unsafe d2i_ECDSA_SIG(nil, &next, buffer.count)
-        }
-        let signature = try unsafe Owned<ECDSASignatureObject>(parsed, "ECDSA signature not read")
+        let signature: Owned<ECDSASignatureObject> = try unsafe decoded(
+            der.span,
+            as: "an ECDSA signature",
+            orThrow: .internalFailure
+        ) { unsafe d2i_ECDSA_SIG(nil, $0, $1) }
         var joined = [UInt8](repeating: 0, count: octetCount)
         var output = joined.mutableSpan
         let written = unsafe output.withUnsafeMutableBufferPointer { buffer in

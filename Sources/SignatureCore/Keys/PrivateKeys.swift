@@ -16,22 +16,8 @@ enum PrivateKeyInfo {
     }
 
     private static func key(pkcs8 der: [UInt8]) throws(SignatureError) -> Owned<KeyObject> {
-        var consumed = 0
-        let octets = der.span
-        let parsed = unsafe octets.withUnsafeBufferPointer { buffer -> OpaquePointer? in
-            guard let start = buffer.baseAddress else { return nil }
-            var next: UnsafePointer<UInt8>? = unsafe start
-            let parsed = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &next, buffer.count)
-            if let next = unsafe next { consumed = unsafe next - start }
-            return unsafe parsed
-        }
-        let info = try unsafe Owned<PrivateKeyInfoObject>(
-            parsed,
-            orThrow: .key,
-            "\(der.count) octets are not a private key"
-        )
-        guard consumed == der.count else {
-            throw SignatureError(.key, "\(der.count - consumed) octets after the private key")
+        let info: Owned<PrivateKeyInfoObject> = try unsafe decoded(der.span, as: "a private key", orThrow: .key) {
+            unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
         }
         return try unsafe Owned<KeyObject>(
             EVP_PKCS82PKEY(info.pointer),
