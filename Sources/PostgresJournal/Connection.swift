@@ -103,8 +103,8 @@ actor Connection {
 
     private func end(_ session: Session, after error: any Error) {
         if session.isIdle { return }
-        // Another connection may lead to a server that can do it: this one's may have become a stand-by, which only reads.
-        if (error as? JournalError)?.code == .unavailable { return self.session = nil }
+        // Another connection may lead to a server that takes changes.
+        if (error as? JournalError)?.underlying is Session.ReadsAlone { return self.session = nil }
         do { try session.execute("ROLLBACK") } catch { self.session = nil }
         if !session.isIdle { self.session = nil }
     }

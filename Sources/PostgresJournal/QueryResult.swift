@@ -42,7 +42,11 @@ import LifecycleJournal
                 default: .unavailable
                 }
             }
-        return JournalError(code, "PostgreSQL: SQLSTATE \(state)")
+        return JournalError(
+            code,
+            "PostgreSQL: SQLSTATE \(state)",
+            underlying: state == "25006" ? Session.ReadsAlone() : nil
+        )
     }
 
     func rows() throws(JournalError) -> [[SQLJournalValue]] {

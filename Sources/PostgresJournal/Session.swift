@@ -173,6 +173,9 @@ import Darwin
     /// The server did not answer in time.
     struct Silence: Error {}
 
+    /// The server has become a stand-by, or was made to take no changes.
+    struct ReadsAlone: Error {}
+
     private func lost() -> JournalError { JournalError(.unavailable, "the connection to PostgreSQL was lost") }
 
     /// Waits on the connection's socket, a moment at a time, so that a cancelled task does not wait to the end.

@@ -208,7 +208,7 @@ struct BadDatabaseTests {
                 return unsafe UInt16(bigEndian: pointer.pointee.sin_port)
             }
             let url = server.address(name).replacing("lifecycle@", with: "lifecycle@127.0.0.1:\(port),")
-            #expect(await code(url) { $0.connectTimeout = .seconds(4) } == nil)
+            #expect(await code(url) { $0.connectTimeout = .seconds(12) } == nil)
         }
 
         @Test("A task that is cancelled ends at once while the server hangs")
