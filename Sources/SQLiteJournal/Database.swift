@@ -19,8 +19,10 @@ import Darwin
         guard !path.utf8.contains(0) else { throw JournalError(.configuration, "the path must not contain NUL") }
         // It has credentials of deliveries in it, and personal data. SQLite would let each user of the machine read it. Other programs'
         // choice for a file that is there stays, and `-wal` and `-shm` take it over.
+        // A URI names a file in SQLite's own way, so its mode is the host's matter.
+        let isName = path != ":memory:" && !path.utf8.starts(with: "file:".utf8)
         // The path is read during the call alone.
-        let made = path == ":memory:" ? -1 : unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        let made = !isName ? -1 : unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         // An empty file is an empty database. Why there is none, SQLite says.
         if made >= 0 { close(made) }
         var opened: OpaquePointer?
@@ -35,7 +37,7 @@ import Darwin
         guard code == SQLITE_OK else {
             var error = Self.error(code)
             if code & 0xFF == SQLITE_CANTOPEN {
-                error.message += ": the folder must exist, and be writable by this process"
+                error.message += ": the folder must exist and be writable by this process, and the file be its own"
             }
             throw error
         }
