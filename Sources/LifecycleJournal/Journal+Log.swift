@@ -232,11 +232,15 @@ extension Journal {
         }
         guard earliest == position else { return nil }
         // First the rows, and then the lines that they come from: a row that another process changes in between is not written.
-        let rows = try await StateRows(linkedTo: lineages, replacingUnreadable: true, transaction)
-        let stored = AccountLedger(rows.states)
+        var rows = try await StateRows(linkedTo: lineages, replacingUnreadable: true, transaction)
         for other in rows.records.keys.inOrder + rows.states.flatMap(\.lineages) where known.insert(other).inserted {
             lineages.append(other)
         }
+        // A damaged row may say that it stands for another purchase, whose own row was not read then.
+        if lineages.contains(where: { rows.records[$0] == nil }) {
+            rows = try await StateRows(linkedTo: lineages, replacingUnreadable: true, transaction)
+        }
+        let stored = AccountLedger(rows.states)
         var ledger = AccountLedger()
         for current in lineages {
             for (_, line) in try await Self.lines(of: current, transaction) {
