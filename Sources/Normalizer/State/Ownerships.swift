@@ -21,7 +21,8 @@ struct Ownerships {
         var moves = transfers.map { Move($0) }
         for (position, state) in states.enumerated() {
             for name in bindings[position].names { positions[name, default: []].insert(position) }
-            guard let transfer = state.transfer else { continue }
+            // An earlier version stored one to no one, too.
+            guard let transfer = state.transfer, !transfer.value.recipients.isEmpty else { continue }
             let move = AccountTransfer(environment: state.environment, transfer: transfer.value, by: transfer.by)
             moves.append(Move(move, at: position))
         }
