@@ -57,7 +57,10 @@ public struct Gateway: Sendable {
                 now: now
             )
         }
-        try await journal.noteCatalog()
+        do { try await journal.noteCatalog() } catch {
+            // Reading goes on where nothing can be written; a repair then compares with the note from before.
+            logger.warning("the product catalogue could not be noted", metadata: ["reason": "\(error.code)"])
+        }
     }
 
     private var adapters: [String: any ProviderAdapter] {

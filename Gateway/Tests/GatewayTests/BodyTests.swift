@@ -59,7 +59,7 @@ import Testing
             return (request(pieces), continuation)
         }
         let (large, end) = sending(2 * small)
-        let slow = Task { try await large.wholeBody(of: memory).count }
+        let slow = Task { try await large.wholeBody(within: .seconds(60), of: memory).count }
         while memory.take(from: small, to: small + 1) {
             memory.giveBack(small + 1)
             try await Task.sleep(for: .milliseconds(1))
@@ -71,7 +71,7 @@ import Testing
         #expect(error?.headers[.retryAfter] == "5")
         let (other, otherEnd) = sending(small)
         otherEnd.finish()
-        #expect(try await other.wholeBody(of: memory).count == small)
+        #expect(try await other.wholeBody(within: .seconds(60), of: memory).count == small)
         end.yield(ByteBuffer(repeating: 0x20, count: 1))
         await #expect(throws: HTTPError.self) { try await slow.value }
         #expect(memory.take(from: 0, to: 2 * small), "What was refused has given back what it took.")

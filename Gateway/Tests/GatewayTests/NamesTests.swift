@@ -331,11 +331,23 @@ import Testing
         let error = await #expect(throws: SettingError.self) {
             try await load(
                 #"{"tokens": ["reader"], "source": {"\#(first)": \#(source), "\#(second)": \#(source)}}"#,
-                ["SOURCES": "\(first),\(second)"]
+                ["SOURCES": "\(first),\(second)", "SOURCE_SHOP_EU_API_KEY": "rk_live_one"]
             )
         }
         let message = "source.shop-eu.api_key (SOURCE_SHOP_EU_API_KEY): \(problem)"
         #expect(error?.description.hasPrefix(message) == true, "\(error.map { "\($0)" } ?? "")")
+    }
+
+    @Test("takes names that would share a variable which is not set, since the file tells them apart")
+    func apart() async throws {
+        func source(_ secret: String) -> String {
+            #"{"provider": "stripe", "signing_secrets": ["whsec_\#(secret)-0123456789"]}"#
+        }
+        let (configuration, _) = try await load(
+            #"{"tokens": ["reader"], "source": {"shop-eu": \#(source("three")), "shop_eu": \#(source("seven"))}}"#,
+            ["SOURCES": "shop-eu,shop_eu"]
+        )
+        #expect(configuration.sources.map(\.name) == ["shop-eu", "shop_eu"])
     }
 
     @Test(

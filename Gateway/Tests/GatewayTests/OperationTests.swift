@@ -16,21 +16,24 @@ import Testing
     /// Waits until it is asked to stop.
     private struct Server: Service {
         let report: Line
+        let isAsked: Line
 
         func run() async throws {
             try await gracefulShutdown()
             report.yield("the server is asked to stop")
+            isAsked.finish()
         }
     }
 
-    /// Takes a while to end.
+    /// Does not end before the server has been asked to stop.
     private struct Work: Service {
         let report: Line
+        let serverIsAsked: AsyncStream<String>
 
         func run() async throws {
             try await gracefulShutdown()
-            try await Task.sleep(for: .seconds(1))
-            report.yield("the work has ended")
+            for await _ in serverIsAsked {}
+            report.yield(Task.isCancelled ? "the work is canceled" : "the work has ended")
         }
     }
 
@@ -44,7 +47,10 @@ import Testing
     @Test("a server that is asked to stop does not wait for the work beside it")
     func stopping() async throws {
         let (lines, report) = AsyncStream.makeStream(of: String.self)
-        let services: [any Service] = [Server(report: report), Work(report: report)]
+        let (serverIsAsked, isAsked) = AsyncStream.makeStream(of: String.self)
+        let services: [any Service] = [
+            Server(report: report, isAsked: isAsked), Work(report: report, serverIsAsked: serverIsAsked),
+        ]
         var configuration = ServiceGroupConfiguration(
             services: [
                 .init(
@@ -57,7 +63,6 @@ import Testing
         configuration.maximumGracefulShutdownDuration = .seconds(60)
         let group = ServiceGroup(configuration: configuration)
         async let run: Void = group.run()
-        try await Task.sleep(for: .milliseconds(300))
         await group.triggerGracefulShutdown()
         try await run
         report.finish()
@@ -67,7 +72,10 @@ import Testing
     @Test("a service that ends by itself ends the others")
     func broken() async {
         let (_, report) = AsyncStream.makeStream(of: String.self)
-        let services = SideBySide(services: [Server(report: report), Broken()], logger: Self.silent)
+        let services = SideBySide(
+            services: [Server(report: report, isAsked: report), Broken()],
+            logger: Self.silent
+        )
         await #expect(throws: ServiceGroupError.self) { try await services.run() }
     }
 
@@ -119,6 +127,16 @@ import Testing
             let listed = try JSON(try await client.get("/v1/due?limit=1000").text.utf8).array
             #expect(listed?.count == 121)
         }
+    }
+
+    @Test("the start notes the product catalogue, with which a repair compares")
+    func catalog() async throws {
+        let bench = try Bench()
+        _ = try await bench.gateway()
+        var options = Journal.Options()
+        options.catalog = ProductCatalog([], oneTimeProducts: [.init(id: "coins", type: .consumable)])
+        let other = Journal(try await bench.storage(), options: options, now: { Bench.now })
+        await #expect(throws: JournalError.self) { try await other.rebuild(repairing: true) }
     }
 
     @Test(

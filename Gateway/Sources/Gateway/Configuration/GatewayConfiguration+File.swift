@@ -51,7 +51,8 @@ extension GatewayConfiguration {
             throw SettingError(setting, "must be \(type)", variable: readings.variables[setting])
         }
         // A secret of one source would be the other's, such as for shop-eu and shop_eu.
-        if let (variable, settings) = readings.shared.min(by: { $0.key < $1.key }) {
+        let taken = readings.shared.filter { environment[$0.key] != nil }
+        if let (variable, settings) = taken.min(by: { $0.key < $1.key }) {
             let others = settings.sorted()
             throw SettingError(
                 others[0],
