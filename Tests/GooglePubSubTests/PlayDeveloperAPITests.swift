@@ -124,6 +124,13 @@ struct PlayDeveloperAPITests {
         )
     }
 
+    @Test("a request that fails for the state of the purchase is refused, where nothing was asked")
+    func acknowledgesNothingThatIsOver() async throws {
+        transport.on(.any, respond: Self.error(400, reason: "failedPrecondition"))
+        let answer = try await api().acknowledgeProduct(id: "coins", purchaseToken: "t", packageName: Google.package)
+        #expect(answer.outcome == .invalid)
+    }
+
     static let hostileTokens = [
         "", ".", "..", "a\r\nX: y", "a\u{0}", "a\u{7F}", "\u{85}", "\n", String(repeating: "x", count: 2049),
     ]
@@ -176,6 +183,7 @@ struct PlayDeveloperAPITests {
         arguments: [
             (error(400, reason: "invalid"), .invalid, 1), (error(404, reason: "notFound"), .notFound, 1),
             (error(410, reason: "purchaseTokenNoLongerValid"), .gone, 1),
+            (error(400, reason: "failedPrecondition"), .gone, 1), (error(400, status: "FAILED_PRECONDITION"), .gone, 1),
             (error(401, reason: "permissionDenied", domain: "androidpublisher"), .denied, 1),
             (error(401, reason: "other", domain: "androidpublisher"), .denied, 1),
             (error(401, reason: "authError"), .denied, 2),
