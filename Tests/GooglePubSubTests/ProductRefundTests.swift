@@ -98,6 +98,37 @@ struct ProductRefundTests {
         #expect(Self.credits(try Self.state(of: [coins, gone, bought]), at: Self.refundedAt + 5000) == 0)
     }
 
+    /// A refund is an event of the product that went back, and a statement about the others.
+    @Test("leaves another product of the order what the catalogue calls its purchase option", arguments: [true, false])
+    func purchaseOption(listsProductToo: Bool) throws {
+        func answer(_ coins: Int) -> Vectors.Product {
+            Vectors.Product(
+                details: ["quantity": "1", "refundableQuantity": String(coins)],
+                otherItems: [
+                    #"{"productId":"film","productOfferDetails":{"purchaseOptionId":"buy","refundableQuantity":1}}"#
+                ]
+            )
+        }
+        var products: [ProductCatalog.OneTimeProduct] = [
+            .init(id: "coins_100", type: .consumable), .init(id: "film:buy", type: .nonConsumable),
+        ]
+        if listsProductToo { products.append(.init(id: "film", type: .consumable)) }
+        let catalog = ProductCatalog([], oneTimeProducts: products, unlisted: .consumable)
+        let bought = try Play.mapProduct(Vectors.oneTimeHint(1), answer(1)).described(by: catalog)
+        let refunded = try Self.voided(1, PlayAnswer(.found, status: 200, body: Array(answer(0).json.utf8)))
+            .described(by: catalog)
+        #expect(refunded.kinds == ["refunded"])
+        #expect(bought.anomalies + refunded.anomalies == [])
+        for results in [[bought, refunded], [refunded, bought]] {
+            let access = try Self.state(of: results).access(at: Play.date(Self.refundedAt + 5000))
+            guard case .granted(_, let grant) = access else {
+                Issue.record("\(access)")
+                continue
+            }
+            #expect(grant.product == "film")
+        }
+    }
+
     @Test("is not undone by a relay's later statement about the first product, and not made by it")
     func relay() throws {
         var relayed = try #require(try Self.gone().statements.first)

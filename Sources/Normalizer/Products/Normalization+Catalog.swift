@@ -12,9 +12,10 @@ extension Normalization {
         described.furtherStatements = furtherStatements.map { $0.described(by: catalog) }
         described.noChange?.statement = noChange?.statement?.described(by: catalog)
         var unknown: Set<ProductID> = []
-        for case .purchase(let purchase) in described.statements.flatMap(\.facts) where purchase.purchase.isUnknown {
-            unknown.insert(purchase.product)
-        }
+        let statements = described.furtherStatements + [described.noChange?.statement].compactMap(\.self)
+        let facts =
+            described.events.flatMap(\.facts) + statements.flatMap(\.facts).filter { !catalog.leavesOpen($0) }
+        for case .purchase(let purchase) in facts where purchase.purchase.isUnknown { unknown.insert(purchase.product) }
         described.anomalies += unknown.sorted().map { "the catalogue has no product \($0)" }
         return described
     }
@@ -38,12 +39,19 @@ extension StoreStatement {
     /// The statement with a catalogue's knowledge of its products.
     func described(by catalog: ProductCatalog) -> StoreStatement {
         var described = self
-        described.facts = facts.map { $0.described(by: catalog, option: nil) }
+        described.facts = facts.map { catalog.leavesOpen($0) ? $0 : $0.described(by: catalog, option: nil) }
         return described
     }
 }
 
 extension ProductCatalog {
+    /// True for a purchase that a statement without an event leaves as the store states it: the purchase options of the product
+    /// differ, and only an event says which one was bought.
+    fileprivate func leavesOpen(_ fact: Fact) -> Bool {
+        guard case .purchase(let bought) = fact else { return false }
+        return oneTimeProducts.keys.contains { $0.differsInPlanAlone(from: bought.product) }
+    }
+
     /// The products that can take a product's place, in order; nil if it is not listed.
     fileprivate func products(replacing id: ProductID) -> [ProductID]? {
         let listed = products[id].map { [$0] } ?? products.values.filter { $0.id.mayBe(id) }
