@@ -53,11 +53,21 @@ struct AcknowledgementTests {
         HTTPTransportResponse(status: 200, body: Array(json.utf8))
     }
 
-    private static func subscription(_ state: String, products: [String] = ["p"]) -> HTTPTransportResponse {
-        let items = products.map { #"{"productId":"\#($0)","expiryTime":"2026-12-31T00:00:00Z"}"# }
+    private static func subscription(
+        _ acknowledgement: String,
+        state: String = "ACTIVE",
+        products: [String] = ["p"],
+        planned: [String] = [],
+        isOutOfApp: Bool = false
+    ) -> HTTPTransportResponse {
+        let items =
+            products.map { #"{"productId":"\#($0)","expiryTime":"2026-12-31T00:00:00Z"}"# }
+            + planned.map { #"{"productId":"\#($0)"}"# }
         return found(
             """
-            {"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","acknowledgementState":"ACKNOWLEDGEMENT_STATE_\(state)",\
+            {"subscriptionState":"SUBSCRIPTION_STATE_\(state)",\
+            "acknowledgementState":"ACKNOWLEDGEMENT_STATE_\(acknowledgement)",\
+            \(isOutOfApp ? #""outOfAppPurchaseContext":{"expiredPurchaseToken":"old"},"# : "")\
             "lineItems":[\(items.joined(separator: ","))]}
             """
         )
@@ -72,18 +82,50 @@ struct AcknowledgementTests {
     @Test(
         "by the path of what was bought",
         arguments: [
-            (["p"], "/purchases/subscriptions/p/tokens/t:acknowledge"),
-            (["p", "add-on"], "/purchases/subscriptions//tokens/t:acknowledge"),
+            (["p"], [], "/purchases/subscriptions/p/tokens/t:acknowledge"),
+            (["p", "add-on"], [], "/purchases/subscriptions//tokens/t:acknowledge"),
+            // No add-ons, but a change for the end of the period: to another product, and to another base plan.
+            (["p"], ["q"], "/purchases/subscriptions/p/tokens/t:acknowledge"),
+            (["p", "p"], [], "/purchases/subscriptions/p/tokens/t:acknowledge"),
         ]
     )
-    func subscriptions(products: [String], path: String) async throws {
-        let account = Account("ada", .obfuscatedAccountID)
-        let answerer = try answerer(Self.subscription("PENDING", products: products), account: account)
+    func subscriptions(products: [String], planned: [String], path: String) async throws {
+        let answerer = try answerer(Self.subscription("PENDING", products: products, planned: planned))
         #expect(answerer.isOwed(Self.owed(.subscription)))
         try await answerer.answer(Self.owed(.subscription))
         #expect(posted == [path])
-        let body = try #require(transport.requests.last { $0.method == .post }).body
-        #expect(String(decoding: body, as: UTF8.self).contains("ada"))
+    }
+
+    /// "This field can only be set for resubscription purchases"
+    /// (https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptions/acknowledge#ExternalAccountIds).
+    @Test("with the account where Google takes it, and without it elsewhere", arguments: [true, false])
+    func account(isOutOfApp: Bool) async throws {
+        let purchase = Self.subscription("PENDING", isOutOfApp: isOutOfApp)
+        try await answerer(purchase, account: Account("ada", .obfuscatedAccountID)).answer(Self.owed(.subscription))
+        let bodies = transport.requests.filter { $0.method == .post }.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies == [isOutOfApp ? #"{"externalAccountIds":{"obfuscatedAccountId":"ada"}}"# : "{}"])
+    }
+
+    @Test(
+        "an account that cannot be written keeps no purchase from being acknowledged",
+        arguments: [Account("u", .appUserID), Account(String(repeating: "x", count: 65), .obfuscatedAccountID)]
+    )
+    func unwritableAccount(account: Account) async throws {
+        let answerer = try answerer(Self.subscription("PENDING", isOutOfApp: true), account: account)
+        try await answerer.answer(Self.owed(.subscription))
+        #expect(posted.count == 1)
+    }
+
+    @Test("nor does one that Google refuses")
+    func refusedAccount() async throws {
+        let refused = HTTPTransportResponse(status: 400)
+        transport.on(
+            .init(where: { $0.method == .post && String(decoding: $0.body, as: UTF8.self).contains("ada") }),
+            respond: refused
+        )
+        let purchase = Self.subscription("PENDING", isOutOfApp: true)
+        try await answerer(purchase, account: Account("ada", .obfuscatedAccountID)).answer(Self.owed(.subscription))
+        #expect(posted.count == 2)
     }
 
     @Test("a one-time product is acknowledged by its own path, too")
@@ -95,10 +137,17 @@ struct AcknowledgementTests {
 
     @Test("not twice, and not where nothing is left to acknowledge")
     func done() async throws {
-        for response in [Self.subscription("ACKNOWLEDGED"), HTTPTransportResponse(status: 410)] {
+        for response in [
+            Self.subscription("ACKNOWLEDGED"), HTTPTransportResponse(status: 410),
+            Self.subscription("PENDING", state: "EXPIRED"),
+            Self.subscription("PENDING", state: "PENDING_PURCHASE_CANCELED"),
+        ] {
             transport.removeRules()
             try await answerer(response).answer(Self.owed(.subscription))
         }
+        transport.removeRules()
+        let canceled = Vectors.Product(state: "CANCELLED", acknowledgement: "PENDING")
+        try await answerer(Self.found(canceled.json)).answer(Self.owed(.product))
         #expect(posted.isEmpty)
     }
 

@@ -26,8 +26,8 @@ public struct PlayAcknowledgements: OwedAnswers {
         return answer.event.store == .playStore && adapter.configuration.packageNames.contains(app)
     }
 
-    /// Acknowledges the purchase if that is still needed. A purchase that is gone, or was acknowledged elsewhere,
-    /// counts as done.
+    /// Acknowledges the purchase if that is still needed. A purchase that has ended or is gone, or was acknowledged
+    /// elsewhere, counts as done.
     ///
     /// - Throws: `DeliveryError` with `unavailable`, `denied`, also if the purchase's token is not known, or `malformed` if Google
     ///   refuses the purchase.
@@ -44,54 +44,69 @@ public struct PlayAcknowledgements: OwedAnswers {
         guard found.outcome != .gone else { return }
         // A purchase of a moment ago may not be known everywhere yet.
         guard found.outcome == .found else { throw found.error(about: "the purchase", unknown: .unavailable) }
-        let (state, products) = try Self.purchase(kind, found.body)
-        guard state != .acknowledged else { return }
-        let answer =
-            switch kind {
-            case .subscription:
-                // A purchase with add-ons has no product of its own.
-                await api.acknowledgeSubscription(
-                    id: products.count == 1 ? products.first : nil,
-                    purchaseToken: handle.token,
-                    packageName: handle.app,
-                    account: await account(owed)
-                )
-            case .product:
-                await api.acknowledgeProduct(
-                    id: products.first ?? "",
-                    purchaseToken: handle.token,
-                    packageName: handle.app
-                )
-            }
-        guard answer.outcome == .done || answer.outcome == .found else {
-            throw answer.error(about: "the acknowledgement", unknown: .unavailable)
-        }
-    }
-
-    private static func purchase(
-        _ kind: GooglePurchase.Kind,
-        _ body: [UInt8]
-    ) throws(DeliveryError) -> (AcknowledgementState?, [String]) {
+        let answer: PlayAnswer?
         do throws(JSONError) {
             switch kind {
             case .subscription:
-                let purchase = try SubscriptionPurchase(payload: body)
-                return (purchase.acknowledgementState, purchase.lineItems.map(\.productID))
-            case .product:
-                let purchase = try ProductPurchase(payload: body)
-                return (purchase.acknowledgementState, purchase.lineItems.map(\.productID))
+                let purchase = try SubscriptionPurchase(payload: found.body)
+                answer = await acknowledge(purchase, handle: handle) { await account(owed) }
+            case .product: answer = await acknowledge(try ProductPurchase(payload: found.body), handle: handle)
             }
         } catch {
             throw DeliveryError(.unavailable, "the purchase cannot be read: \(error)", underlying: error)
         }
+        if let answer, answer.outcome != .done {
+            throw answer.error(about: "the acknowledgement", unknown: .unavailable)
+        }
+    }
+
+    /// - Returns: nil if nothing is left to acknowledge.
+    private func acknowledge(
+        _ purchase: SubscriptionPurchase,
+        handle: PurchaseHandle,
+        account: () async -> Account?
+    ) async -> PlayAnswer? {
+        guard purchase.acknowledgementState != .acknowledged, !purchase.state.isFinal else { return nil }
+        // A product that a planned change will bring is no add-on.
+        let owned = purchase.lineItems.filter { $0.expiryTime != nil }
+        let products = Set((owned.isEmpty ? purchase.lineItems : owned).map(\.productID))
+        func acknowledge(for account: Account?) async -> PlayAnswer {
+            await api.acknowledgeSubscription(
+                // A purchase with add-ons has no product of its own.
+                id: products.count == 1 ? products.first : nil,
+                purchaseToken: handle.token,
+                packageName: handle.app,
+                account: account
+            )
+        }
+        // "This field can only be set for resubscription purchases":
+        // https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptions/acknowledge#ExternalAccountIds
+        guard purchase.outOfAppPurchase != nil, let account = await account() else {
+            return await acknowledge(for: nil)
+        }
+        let answer = await acknowledge(for: account)
+        // Google takes back what is not acknowledged, so an account that cannot be sent, or that it refuses, is left out.
+        guard answer.outcome == .invalid else { return answer }
+        return await acknowledge(for: nil)
+    }
+
+    /// - Returns: nil if nothing is left to acknowledge.
+    private func acknowledge(_ purchase: ProductPurchase, handle: PurchaseHandle) async -> PlayAnswer? {
+        guard purchase.acknowledgementState != .acknowledged, purchase.state != .cancelled else { return nil }
+        return await api.acknowledgeProduct(
+            id: purchase.lineItems.first?.productID ?? "",
+            purchaseToken: handle.token,
+            packageName: handle.app
+        )
     }
 }
 
 extension GooglePlayAdapter {
     /// Acknowledges purchases, for a journal's `answer(with:)`; nil if there is no API to ask.
     ///
-    /// - Parameter account: whose purchase it is, where you know: Google keeps it for a purchase that was made in the Play Store,
-    ///   where the app could not say so.
+    /// - Parameter account: whose purchase it is, where you know: asked for a purchase that was made again in the Play Store, where
+    ///   the app could not say so. Google keeps an obfuscated account id and profile id of at most 64 characters; with another
+    ///   account the purchase is acknowledged without one.
     public func acknowledgements(
         account: @escaping @Sendable (OwedAnswer) async -> Account? = { _ in nil }
     ) -> PlayAcknowledgements? {

@@ -304,6 +304,9 @@ extension SubscriptionPurchase.State {
         default: false
         }
     }
+
+    /// True if nothing can be paid or given under the token any more.
+    var isFinal: Bool { self == .expired || self == .pendingPurchaseCanceled }
 }
 
 extension SubscriptionPurchase {
