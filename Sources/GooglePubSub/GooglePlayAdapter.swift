@@ -125,6 +125,14 @@ public struct GooglePlayAdapter: ProviderAdapter {
     public func resolve(
         _ notification: Authenticated<GoogleNotification>
     ) async throws(DeliveryError) -> Authenticated<GoogleResolution> {
+        try await resolve(notification, voided: nil)
+    }
+
+    /// - Parameter row: the row of the list of voided purchases, if it is known without a question.
+    func resolve(
+        _ notification: Authenticated<GoogleNotification>,
+        voided row: PlayAnswer?
+    ) async throws(DeliveryError) -> Authenticated<GoogleResolution> {
         var lookups: [GoogleResolution.Lookup] = []
         if let api {
             let content = notification.value.content
@@ -135,7 +143,7 @@ public struct GooglePlayAdapter: ProviderAdapter {
                 receivedAt: notification.receivedAt,
                 eventTime: content.eventTime
             )
-            lookups = try await lookup.run(content.content)
+            lookups = try await lookup.run(content.content, voided: row)
         }
         return notification.map { GoogleResolution(notification: $0, lookups: lookups) }
     }

@@ -17,10 +17,11 @@ struct VoidedPurchaseHistoryTests {
     static let product = Vectors.Product(state: "CANCELLED")
     static let order = "\(Vectors.order)..0"
 
-    static func row(_ token: String, _ order: String) -> String {
+    static func row(_ token: String, _ order: String, source: Int = 0, reason: Int = 1) -> String {
         """
         {"purchaseToken":"\(token)","orderId":"\(order)","purchaseTimeMillis":"\(Vectors.event - 1000)",\
-        "voidedTimeMillis":"\(Vectors.event)","voidedSource":0,"voidedReason":1,"kind":"androidpublisher#voidedPurchase"}
+        "voidedTimeMillis":"\(Vectors.event)","voidedSource":\(source),"voidedReason":\(reason),\
+        "kind":"androidpublisher#voidedPurchase"}
         """
     }
 
@@ -34,7 +35,9 @@ struct VoidedPurchaseHistoryTests {
 
     let transport = StubTransport()
 
-    private func history(pages: [String: [String]]) throws -> VoidedPurchaseHistory {
+    private func history(pages: [String: [String]], looksUp: Bool = false, gone: [String] = []) throws
+        -> VoidedPurchaseHistory
+    {
         transport.on(.init(.get, path: ResolutionTests.root + "/purchases/voidedpurchases")) {
             (request) throws(HTTPTransportError) in
             let query = request.url.query ?? ""
@@ -53,6 +56,10 @@ struct VoidedPurchaseHistoryTests {
         ] {
             transport.on(.init(.get, path: ResolutionTests.root + path), respond: Self.response(200, json))
         }
+        for token in gone {
+            let path = ResolutionTests.root + ResolutionTests.tokens(token)
+            transport.on(.init(.get, path: path), respond: Self.response(410, "{}"))
+        }
         transport.on(.any, respond: Self.response(404, "{}"))
         let api = try PlayDeveloperAPI(
             transport: transport,
@@ -61,6 +68,7 @@ struct VoidedPurchaseHistoryTests {
         )
         var configuration = Google.configuration()
         configuration.orderLookup = .never
+        configuration.looksUpVoidedPurchases = looksUp
         return try #require(try Google.adapter(configuration, api: api).voidedPurchases(of: Google.package))
     }
 
@@ -101,6 +109,33 @@ struct VoidedPurchaseHistoryTests {
             #expect(query.contains("includeQuantityBasedPartialRefund=true"))
             if !query.contains("token=") { #expect(query.contains("startTime=") && query.contains("endTime=")) }
         }
+    }
+
+    /// An app has 30 requests in 30 seconds for the list (https://developers.google.com/android-publisher/voided-purchases).
+    @Test("asks for each page of the list once, and knows from it who voided a purchase", arguments: [true, false])
+    func reasons(looksUp: Bool) async throws {
+        let rows = [
+            Self.row(Vectors.token, Vectors.productOrder, source: 1),
+            Self.row(Self.subscriptionToken, Self.order, reason: 7),
+        ]
+        let events = try await read(try history(pages: ["0": [rows[0]], "1": [rows[1]]], looksUp: looksUp)).joined()
+        let reasons = events.compactMap { event -> LifecycleEvent.Refund.Reason? in
+            if case .refunded(let refund) = event.event { refund.reason } else { nil }
+        }
+        #expect(reasons == [.developer])
+        #expect(events.contains { $0.kind == .chargeback })
+        #expect(transport.requests.count { $0.url.path.hasSuffix("/voidedpurchases") } == 2)
+    }
+
+    /// Google answers a question about a one-time purchase's token with 410 where it is asked about a subscription.
+    @Test("takes a one-time purchase for no subscription, also where Google calls its token gone")
+    func goneAsSubscription() async throws {
+        let productRow = Self.row(Vectors.token, Vectors.productOrder)
+        let goneRow = Self.row("gone", Self.order)
+        let history = try history(pages: ["1": [productRow, goneRow]], gone: [Vectors.token, "gone"])
+        let events = try await read(history)
+        let orders: [[TransactionID?]] = events.map { $0.map(\.transaction) }
+        #expect(orders == [[TransactionID(Self.order)]])
     }
 
     @Test(

@@ -45,8 +45,11 @@ struct PurchaseLookup {
     }
 
     /// Looks up the notification's subject.
+    ///
+    /// - Parameter row: the row of the list of voided purchases, if it is known without a question.
     mutating func run(
-        _ content: DeveloperNotification.Content
+        _ content: DeveloperNotification.Content,
+        voided row: PlayAnswer? = nil
     ) async throws(DeliveryError) -> [GoogleResolution.Lookup] {
         switch content {
         case .subscription(let hint):
@@ -62,7 +65,11 @@ struct PurchaseLookup {
             default: return lookups
             }
             try await voidedOrder(hint.orderID)
-            try await voidedPurchase(hint)
+            if let row {
+                lookups.append(.init(.voidedPurchase, about: hint.orderID, row))
+            } else {
+                try await voidedPurchase(hint)
+            }
         case .pendingRefundReview, .test, .unknown:
             break
         }

@@ -93,10 +93,17 @@ extension PlayAnswer {
     ///
     /// - Throws: `DeliveryError` with `malformed`, marked authentic, if a row cannot be read.
     public func voidedPurchases() throws(DeliveryError) -> [VoidedPurchase] {
+        try voidedPurchaseRows().map { $0.purchase }
+    }
+
+    /// The rows of a page, each with its octets.
+    func voidedPurchaseRows() throws(DeliveryError) -> [(purchase: VoidedPurchase, octets: [UInt8])] {
         guard outcome == .found else { return [] }
         do throws(JSONError) {
             let rows = try ObjectReader(parsing: body).optionalArray("voidedPurchases").map(Array.init) ?? []
-            return try rows.map { (row) throws(JSONError) in try VoidedPurchase(reading: ObjectReader(row)) }
+            return try rows.map { (row) throws(JSONError) in
+                (purchase: try VoidedPurchase(reading: ObjectReader(row)), octets: Array(row.rawBytes))
+            }
         } catch {
             throw DeliveryError(.malformed, "voided purchases: \(error)", isAuthentic: true, underlying: error)
         }

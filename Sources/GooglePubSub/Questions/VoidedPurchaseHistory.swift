@@ -46,7 +46,8 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
         var text: String { (listsSubscriptions ? "subscriptions" : "products") + (token.map { "/\($0)" } ?? "") }
     }
 
-    /// Reads a page of a hundred.
+    /// Reads a page of a hundred. A row says who voided the purchase, and why, as the list does with
+    /// ``GooglePlayAdapter/Configuration/looksUpVoidedPurchases``.
     public func page(
         of window: Range<Date>,
         at position: String?
@@ -67,9 +68,17 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
             throw DeliveryError(code, "voided purchases: \(answer)")
         }
         var page = DeliveryHistoryPage([])
-        for row in try answer.voidedPurchases() {
+        for (row, octets) in try answer.voidedPurchaseRows() {
             if position.listsSubscriptions, try await !isSubscription(row) { continue }
-            page.entries.append(.init(nil, try await outcome(of: row, position, at: answeredAt)))
+            var shown = answer
+            shown.body = octets
+            let result = try await outcome(
+                of: row,
+                shownBy: shown,
+                isSubscription: position.listsSubscriptions,
+                at: answeredAt
+            )
+            page.entries.append(.init(nil, result))
             await api.pause(for: adapter.pace)
         }
         if let next = answer.nextPageToken, next != position.token {
@@ -80,13 +89,20 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
         return page
     }
 
+    /// Google calls the token of a one-time purchase gone as well if it is asked about a subscription.
     private func isSubscription(_ row: VoidedPurchase) async throws(DeliveryError) -> Bool {
         let answer = await api.subscription(purchaseToken: row.purchaseToken.value, packageName: packageName)
         switch answer.outcome {
-        case .found, .gone, .done: return true
+        case .found, .done: return true
         case .notFound, .invalid: return false
         case .denied, .unavailable: throw answer.error(about: "a voided purchase")
+        case .gone: break
         }
+        let product = await api.product(purchaseToken: row.purchaseToken.value, packageName: packageName)
+        guard product.outcome != .denied, product.outcome != .unavailable else {
+            throw product.error(about: "a voided purchase")
+        }
+        return product.outcome != .found
     }
 
     private struct Notification: Encodable {
@@ -103,9 +119,11 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
         var voidedPurchaseNotification: Voided
     }
 
+    /// - Parameter shown: the row as the list has it, so that the list is not asked for again.
     private func outcome(
         of row: VoidedPurchase,
-        _ position: Position,
+        shownBy shown: PlayAnswer,
+        isSubscription: Bool,
         at time: Date
     ) async throws(DeliveryError) -> Result<Normalization, DeliveryError> {
         let notification = Notification(
@@ -114,7 +132,7 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
             voidedPurchaseNotification: .init(
                 purchaseToken: row.purchaseToken,
                 orderId: row.orderID,
-                productType: position.listsSubscriptions ? 1 : 2,
+                productType: isSubscription ? 1 : 2,
                 refundType: row.quantity == nil ? 1 : 2
             )
         )
@@ -132,7 +150,7 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
                 evidence: Origin.Evidence(.tls),
                 digest: BodyDigest(of: payload)
             )
-            return .success(try adapter.normalize(try await adapter.resolve(proven)))
+            return .success(try adapter.normalize(try await adapter.resolve(proven, voided: shown)))
         } catch {
             guard error.code != .unavailable, error.code != .denied else { throw error }
             return .failure(error)
