@@ -16,9 +16,9 @@ extension PlayItem {
 
     var isCancellationScheduled: Bool { item.autoRenewingPlan?.installments?.isCancellationPending ?? false }
 
-    /// True if the customer has canceled a commitment, and nothing of it is left to pay.
+    /// True if the customer has canceled a commitment, and nothing of it is left to pay. Google's JSON leaves out zeros.
     private var isLastPaymentMade: Bool {
-        isCancellationScheduled && item.autoRenewingPlan?.installments?.remainingCommittedPayments == 0
+        isCancellationScheduled && (item.autoRenewingPlan?.installments?.remainingCommittedPayments ?? 0) == 0
     }
 
     var terms: RenewalTerms? {
