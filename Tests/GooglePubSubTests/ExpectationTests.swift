@@ -113,7 +113,13 @@ struct ExpectationTests {
     @Test(arguments: [
         (#""state":"PROCESSED""#, false), (#""state":"PROCESSED","orderHistory":{"processedEvent":{}}"#, false),
         (#""state":"PROCESSED","orderHistory":{"refundEvent":{}}"#, true),
-        (#""state":"PROCESSED","orderHistory":{"partialRefundEvents":[{}]}"#, true), (#""state":"REFUNDED""#, true),
+        (#""state":"PROCESSED","orderHistory":{"partialRefundEvents":[{}]}"#, false), (#""state":"REFUNDED""#, true),
+        (#""state":"PARTIALLY_REFUNDED","orderHistory":{"partialRefundEvents":[{"state":"PENDING"}]}"#, false),
+        (
+            #""state":"PARTIALLY_REFUNDED","orderHistory":{"partialRefundEvents":[{"state":"PROCESSED_SUCCESSFULLY","#
+                + #""refundDetails":{"total":{"currencyCode":"EUR","units":"2"}}}]}"#,
+            true
+        ),
     ])
     func voidedOrder(members: String, isShown: Bool) {
         #expect(Expectation.voidedOrder.isMet(by: found(#"{"orderId":"GPA.1",\#(members)}"#), at: Self.time) == isShown)

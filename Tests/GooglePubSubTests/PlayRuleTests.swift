@@ -206,8 +206,16 @@ struct PlayRuleTests {
             $0.start = Self.start - Self.month
             $0.items[0].expiry = Self.start - 5000
         }
-        let underWay = #"{"orderId":"\#(Vectors.order)","state":"PENDING_REFUND"}"#
-        #expect(try voided(ended, order: underWay).map(\.kind) == [.unmapped, .revoked])
+        let part =
+            #"{"createTime":"2026-01-01T00:00:00Z","state":"PENDING","refundDetails":{"total":\#(Vectors.money(2))}}"#
+        for members in [
+            #""state":"PENDING_REFUND""#,
+            #""state":"PROCESSED","orderHistory":{"processedEvent":{},"partialRefundEvents":[\#(part)]}"#,
+            #""state":"PARTIALLY_REFUNDED","orderHistory":{"partialRefundEvents":[\#(part)]}"#,
+        ] {
+            let underWay = #"{"orderId":"\#(Vectors.order)",\#(members)}"#
+            #expect(try voided(ended, order: underWay).map(\.kind) == [.unmapped, .revoked], "\(members)")
+        }
         #expect(try voided(ended, order: nil).map(\.kind) == [.refunded, .revoked])
         let past = try voided(ended.with { $0.items[0].expiry = Self.start - Self.day }, order: nil)
         #expect(past.map(\.kind) == [.refunded])

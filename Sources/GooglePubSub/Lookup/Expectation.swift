@@ -34,7 +34,7 @@ enum Expectation: Hashable {
         case .voidedProduct(let type):
             return (try? ProductPurchase(payload: answer.body)).map { $0.shows(type) } ?? true
         case .voidedOrder:
-            return (try? PlayOrder(payload: answer.body)).map { !$0.isPaidInFull && $0.state != .pendingRefund } ?? true
+            return (try? PlayOrder(payload: answer.body)).map { !$0.isPaidInFull && !$0.isRefundUnderWay } ?? true
         }
     }
 }

@@ -9,8 +9,14 @@ extension PlayOrder {
 
     /// The refunded part, if the order says that it was not all.
     var refundScope: LifecycleEvent.Refund.Scope? {
-        guard state == .partiallyRefunded, refund == nil, let amount = sumOfPartialRefunds else { return nil }
+        guard !isRefundedInFull, let amount = sumOfPartialRefunds else { return nil }
         return .amount(amount)
+    }
+
+    /// True if money is to go back that has not yet: no refund is processed, be it of the whole or of a part.
+    /// https://developers.google.com/android-publisher/api-ref/rest/v3/orders#PartialRefundEvent
+    var isRefundUnderWay: Bool {
+        state == .pendingRefund || !partialRefunds.isEmpty && !isRefundedInFull && refundScope == nil
     }
 
     /// The amount that went back.

@@ -43,7 +43,7 @@ extension ResolutionMapping {
         // show if the successor continues the order.
         let affectsCurrentPeriod: Bool? = isCurrent && !item.isUsedUp ? (item.isTakenAway ? true : nil) : false
         let scope = order?.refundScope ?? .full
-        let isUnderWay = order?.state == .pendingRefund
+        let isUnderWay = order?.isRefundUnderWay == true
         // A hint is no proof of money.
         let isProven = order?.isPaidInFull != true && !isUnderWay
         func part(_ other: PlayItem, drafts: [EventDraft] = []) -> LineageDraft {
@@ -125,7 +125,8 @@ extension ResolutionMapping {
         let products = try products(answer, token: hint.purchaseToken)
         let order = voidedOrder(hint)
         // How much of it is on its way, an order does not say.
-        let type = order?.state == .pendingRefund ? nil : hint.refundType
+        let isUnderWay = order?.isRefundUnderWay == true
+        let type = isUnderWay ? nil : hint.refundType
         let scopes = products.purchase.lineItems.map { scope(of: products.purchase, item: $0, order, type) }
         var lineages = moneyBack(
             products,
@@ -135,8 +136,7 @@ extension ResolutionMapping {
             row: voidedRow(hint)
         )
         let isPart =
-            hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false
-            || order?.state == .pendingRefund
+            hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false || isUnderWay
         if isPart, order?.isPaidInFull != true, scopes.allSatisfy({ $0 == nil }) {
             let draft = unmapped(hint, of: products.lineage)
             lineages[0] = products.lineage(0, drafts: [draft], facts: products.facts(0))
