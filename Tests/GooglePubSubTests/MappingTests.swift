@@ -122,6 +122,25 @@ struct MappingTests {
         #expect(old.events.map(\.id) == new.events.map(\.id))
     }
 
+    /// `expectedNewPriceChargeTime` is the renewal that has the new price, which need not be the next one
+    /// (https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionItemPriceChangeDetails).
+    @Test(
+        "the next price is the new one from the renewal on that has it",
+        arguments: [("OPT_OUT_PRICE_INCREASE", "OUTSTANDING"), ("PRICE_INCREASE", "CONFIRMED")],
+        [(30, 12), (60, 9)] as [(Int64, Int64)]
+    )
+    func nextPrice(change: (String, String), charge: (Int64, Int64)) throws {
+        var purchase = Vectors.purchase("ACTIVE")
+        let time = Vectors.event + charge.0 * Vectors.day
+        purchase.items[0].price = Vectors.money(9)
+        purchase.items[0].plan["priceChangeDetails"] = """
+            {"newPrice":\(Vectors.money(12)),"priceChangeMode":"\(change.0)","priceChangeState":"\(change.1)",\
+            "expectedNewPriceChargeTime":\(Vectors.JSON.time(time))}
+            """
+        let event = try #require(try Play.map(19, purchase).events.first)
+        #expect(event.renewal?.nextPrice == ExactDecimal("\(charge.1)").map { Money($0, "EUR") })
+    }
+
     @Test("published again under another message id it is the same event")
     func republishedCopiesAreOne() throws {
         let first = try Play.map(7, Vectors.purchase("ACTIVE"), askedAt: Vectors.noon)

@@ -31,19 +31,23 @@ extension PlayItem {
         let willRenew =
             isLive && !isLastPaymentMade && !item.isRemovalDeferred
             && (renewing.map { $0.autoRenewingPlan?.isAutoRenewEnabled ?? false } ?? true)
+        let renewsAt = willRenew && purchase.state == .active ? item.expiryTime : nil
         return RenewalTerms(
             willRenew: willRenew,
             nextProduct: isLive ? nextProductName : nil,
-            nextPrice: willRenew ? nextPrice : nil,
-            renewsAt: willRenew && purchase.state == .active ? item.expiryTime : nil
+            nextPrice: willRenew ? nextPrice(at: renewsAt) : nil,
+            renewsAt: renewsAt
         )
     }
 
     /// Only of a regular price is it known that the next one is the same.
-    private var nextPrice: Money? {
+    private func nextPrice(at renewsAt: Date?) -> Money? {
         if item.deferredReplacement != nil { return successor?.autoRenewingPlan?.recurringPrice }
         guard phase == .regular, let plan = item.autoRenewingPlan else { return nil }
         switch (plan.priceChange?.state, plan.priceChange?.mode) {
+        // It is for a later renewal: the shortest period that is sold is a week.
+        case _ where plan.priceChange?.isExpected(after: renewsAt?.addingTimeInterval(86_400)) == true:
+            return plan.recurringPrice
         case (.confirmed?, _), (.outstanding?, .decrease?), (.outstanding?, .optOutIncrease?):
             return plan.priceChange?.newPrice ?? plan.recurringPrice
         default:
@@ -123,6 +127,14 @@ extension PlayItem {
 }
 
 // MARK: Price changes
+
+extension SubscriptionPurchase.PriceChange {
+    /// True if the first renewal at the new price is after a time.
+    fileprivate func isExpected(after time: Date?) -> Bool {
+        guard let time, let expectedChargeTime else { return false }
+        return expectedChargeTime > time
+    }
+}
 
 extension PlayItem {
     var priceChange: LifecycleEvent.PriceChange? {
