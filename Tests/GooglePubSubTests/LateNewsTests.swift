@@ -121,6 +121,26 @@ struct LateNewsTests {
         }
     }
 
+    /// The answer does not show any more how the purchase began: it gives the renewal, whose own notification repeats it.
+    @Test("a purchase that is looked up after its first renewal was renewed, and did not begin then")
+    func purchasedBeforeTheRenewal() throws {
+        let askedAt = Self.start + 8 * Self.day
+        let states: [(String, [LifecycleEvent.Kind])] = [
+            ("ACTIVE", [.renewed]), ("CANCELED", [.renewed, .autoRenewDisabled]),
+            ("IN_GRACE_PERIOD", [.renewed, .billingIssue]), ("EXPIRED", [.renewed, .expired]),
+        ]
+        for (state, kinds) in states {
+            let purchase = Self.week(1).with {
+                $0.state = state
+                if state == "EXPIRED" { $0.items[0].expiry = askedAt - 1000 }
+            }
+            let began = try Play.map(4, purchase, at: Self.start, askedAt: askedAt)
+            #expect(began.events.map(\.kind) == kinds)
+            let renewed = try Play.map(2, purchase, at: Self.start + 7 * Self.day, askedAt: askedAt)
+            #expect(began.events.first?.id == renewed.events.first?.id || state == "IN_GRACE_PERIOD", "\(state)")
+        }
+    }
+
     /// After an outage of days the renewals of two weeks are asked about at once.
     @Test("of two renewals in a backlog the later one is the last period's start", arguments: [false, true])
     func backlog(isReversed: Bool) throws {

@@ -32,9 +32,9 @@ struct SubscriptionMapping {
         case .active where item.reason == .question, .canceled where item.reason == .question: return asked
         case .active: return active
         case .canceled: return canceled
-        case .inGracePeriod: return item.type == .purchased ? [began, grace] : [grace]
-        case .onHold: return item.type == .purchased ? [began, hold] : [hold]
-        case .paused: return item.type == .purchased ? [began, paused] : [paused]
+        case .inGracePeriod: return item.type == .purchased ? [begun, grace] : [grace]
+        case .onHold: return item.type == .purchased ? [begun, hold] : [hold]
+        case .paused: return item.type == .purchased ? [begun, paused] : [paused]
         case .expired: return expiredRow
         // Neither a state nor a number without a meaning is about one item: the purchase's own tells of it.
         default: return []
@@ -59,7 +59,7 @@ extension SubscriptionMapping {
         case .canceled?, .cancellationScheduled?:
             return item.isCancellationScheduled ? [disabled] : []
         // A kept item, next to the one that represents the purchase, did not begin.
-        case .purchased?: return item.isMain || item.item.replacement?.mode != .keepExisting ? [began] : []
+        case .purchased?: return item.isMain || item.item.replacement?.mode != .keepExisting ? [begun] : []
         // Paid by now.
         case .onHold?: return overtakenByCharge(.recovery(from: .hold))
         case .inGracePeriod?: return overtakenByCharge(.recovery(from: .grace))
@@ -89,7 +89,7 @@ extension SubscriptionMapping {
         case .expired? where item.isEndedBesideOthers, .revoked? where item.isEndedBesideOthers:
             return endedBesideOthers
         // Bought and canceled within moments.
-        case .purchased?: return [began] + disabled
+        case .purchased?: return [begun] + disabled
         case .renewed?: return [renewed(renewalCause)] + disabled
         case .recovered?: return [renewed(.recovery(from: .unknown))] + disabled
         case .deferred?: return [extended].compactMap(\.self) + disabled
@@ -103,7 +103,7 @@ extension SubscriptionMapping {
         switch item.type {
         // Money went back, and access with it.
         case nil where item.isTakenAway, .revoked?: return [revoked]
-        case .purchased?: return [began, expired]
+        case .purchased?: return [begun, expired]
         // Paid, and ended since.
         case .renewed? where item.isRenewalOrder: return [renewed(.unknown), expired]
         default: return [expired]
@@ -131,6 +131,14 @@ extension SubscriptionMapping {
         }
         if purchase.state == .canceled, !item.item.isPrepaid { drafts.append(disabled) }
         return drafts
+    }
+
+    /// The event of a new token. One that would have the name of the period is the renewal by now, if the purchase was renewed before it
+    /// was looked up.
+    private var begun: EventDraft {
+        let event = began
+        let isOvertaken = item.isRenewalOrder && !item.isContinued && event.id == periodBeganID
+        return isOvertaken ? renewed(.unknown) : event
     }
 
     private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {
