@@ -141,6 +141,78 @@ struct LateNewsTests {
         }
     }
 
+    /// The developer puts the end off by a month; or Google does, while it tries a declined charge again, and says nothing
+    /// (https://www.revenuecat.com/docs/customers/google-play-renewal-extensions).
+    @Test(
+        "an end that was put off counts, whatever the purchase is looked up for, if its own notification was lost",
+        arguments: [3, 7, 8, 11, 17, 19, nil],
+        [false, true]
+    )
+    func putOff(type: Int?, isReversed: Bool) throws {
+        let askedAt = Self.start + 10 * Self.day
+        let later = Self.week(1).with {
+            $0.items[0].expiry = Self.start + 44 * Self.day
+            if type == 3 {
+                $0.state = "CANCELED"
+                $0.items[0].isRenewing = false
+            }
+        }
+        var results = [
+            try Play.map(4, Self.week(0), at: Self.start),
+            try Play.map(2, Self.week(1), at: Self.start + 7 * Self.day),
+            try type.map { try Play.map($0, later, at: askedAt) }
+                ?? PurchaseQuestionMappingTests.question(later, at: askedAt),
+        ]
+        if isReversed { results.reverse() }
+        var ledger = AccountLedger()
+        for result in results { _ = ledger.apply(result) }
+        let access = try [13, 15, 43, 45].map { days in
+            try #require(ledger.states.first).access(at: Play.date(Self.start + days * Self.day)).isGranted
+        }
+        #expect(access == [true, true, true, false])
+        #expect(Self.grants(ledger).map(\.credits) == [200, 200])
+        let deferral = ledger.apply(try Play.map(9, later, at: askedAt - 1000, askedAt: askedAt + 5000))
+        #expect(deferral.filter(\.isNews).map(\.event.kind) == [.extended])
+    }
+
+    @Test("a renewal that only look-ups know gives access and no credits, however often it is looked up")
+    func lookedUpTwice() throws {
+        var ledger = AccountLedger()
+        _ = ledger.apply(try Play.map(4, Self.week(0), at: Self.start))
+        for day: Int64 in [9, 11] {
+            _ = ledger.apply(try PurchaseQuestionMappingTests.question(Self.week(1), at: Self.start + day * Self.day))
+            let state = try #require(ledger.states.first)
+            #expect(state.access(at: Play.date(Self.start + day * Self.day)).isGranted)
+            #expect(state.access(at: Play.date(Self.start + 13 * Self.day)).isGranted)
+            #expect(Self.grants(ledger).map(\.credits) == [200])
+        }
+    }
+
+    @Test("a day in which a declined charge is tried again gives access until the hold", arguments: [false, true])
+    func triedAgain(isReversed: Bool) throws {
+        let end = Self.start + 14 * Self.day
+        let tried = Self.week(1).with { $0.items[0].expiry = end + Self.day }
+        let held = tried.with { $0.state = "ON_HOLD" }
+        var results = [
+            try Play.map(4, Self.week(0), at: Self.start),
+            try Play.map(2, Self.week(1), at: Self.start + 7 * Self.day),
+            try PurchaseQuestionMappingTests.question(tried, at: end + 3_600_000),
+            try Play.map(5, held, at: end + Self.day + 60_000),
+        ]
+        func access(_ results: [Normalization]) throws -> [Bool] {
+            var ledger = AccountLedger()
+            for result in results { _ = ledger.apply(result) }
+            let state = try #require(ledger.states.first)
+            return [13, 14.5, 16].map {
+                state.access(at: Play.date(Self.start + Int64($0 * Double(Self.day)))).isGranted
+            }
+        }
+        #expect(try access(results.dropLast()) == [true, true, false])
+        if isReversed { results.reverse() }
+        #expect(try access(results) == [true, true, false])
+        #expect(Self.grants(AccountLedger(applying: results)).map(\.credits) == [200, 200])
+    }
+
     /// After an outage of days the renewals of two weeks are asked about at once.
     @Test("of two renewals in a backlog the later one is the last period's start", arguments: [false, true])
     func backlog(isReversed: Bool) throws {

@@ -36,8 +36,8 @@ extension PlayItem {
                         phase: phase,
                         transaction: periodName,
                         isProvisional: !isPeriodStated,
-                        isRunning: !isPeriodStated && lastedUntilReplaced,
-                        isStartInferred: isPeriodStated && isStartInferred
+                        isRunning: !isPeriodStated && (lastedUntilReplaced || runsUntilEnd),
+                        isStartInferred: isPeriodStated ? isStartInferred : runsUntilEnd
                     )
                 )
             )

@@ -125,6 +125,11 @@ extension PlayItem {
             && start != nil
     }
 
+    /// True if it is paid up to an end that lies ahead. The answer states that end whatever it was asked for, and the notification that
+    /// put it off may be lost for good; for a day in which Google tries a declined charge again there is none.
+    /// https://developer.android.com/google/play/billing/lifecycle/subscriptions
+    var runsUntilEnd: Bool { (purchase.state == .active || purchase.state == .canceled) && !isOver && !isOutlived }
+
     /// In grace the store has put off the end of the period already, so the paid end is not to be seen.
     var isPeriodStated: Bool {
         switch purchase.state {

@@ -36,6 +36,8 @@ extension PeriodTimeline {
         guard period.fact.isProvisional else {
             return period.isOfProduct(of: named) && named.by.takesBack(period.by)
         }
+        // Without a start it gives access as it is mentioned: each mention would begin the period at another moment.
+        guard !named.value.isStartInferred else { return false }
         // Some stores state a period before it is paid for.
         guard !period.lineages.contains(where: \.store.rules.statesUnpaidPeriods) else { return false }
         // A new period begins when the one before is over, unless it is the rest of it under another name. Another product in between
