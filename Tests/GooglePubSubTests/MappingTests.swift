@@ -141,6 +141,30 @@ struct MappingTests {
         #expect(event.renewal?.nextPrice == ExactDecimal("\(charge.1)").map { Money($0, "EUR") })
     }
 
+    /// A day was added to twenty hours that were left.
+    @Test("a top-up is to be acknowledged within half of the time that its order paid for")
+    func topUpDeadline() throws {
+        let order = "GPA.3388-7777-6666-55555"
+        let purchase = Vectors.purchase("ACTIVE").with {
+            $0.start = Vectors.event
+            $0.acknowledgement = "PENDING"
+            $0.linked = Vectors.oldToken
+            $0.items[0].isPrepaid = true
+            $0.items[0].order = order
+            $0.items[0].expiry = Vectors.event + 44 * Vectors.hour
+        }
+        let paid = """
+            {"orderId":"\(order)","state":"PROCESSED","lineItems":[{"productId":"premium","subscriptionDetails":\
+            {"servicePeriodStartTime":\(Vectors.JSON.time(Vectors.event + 20 * Vectors.hour)),\
+            "servicePeriodEndTime":\(Vectors.JSON.time(Vectors.event + 44 * Vectors.hour))}}]}
+            """
+        let events = try Play.map(4, purchase, others: [Play.found(.order, for: order, paid)]).events
+        #expect(
+            events.last?.event
+                == .acknowledgementRequired(.init(deadline: Play.date(Vectors.event + 12 * Vectors.hour)))
+        )
+    }
+
     @Test("published again under another message id it is the same event")
     func republishedCopiesAreOne() throws {
         let first = try Play.map(7, Vectors.purchase("ACTIVE"), askedAt: Vectors.noon)

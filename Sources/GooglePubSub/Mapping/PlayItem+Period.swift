@@ -36,6 +36,14 @@ extension PlayItem {
             ?? (order?.lineItems.count == 1 ? order?.lineItems.first : nil)
     }
 
+    /// The time that the last paid order states to have paid for.
+    var statedPeriod: Range<Date>? {
+        guard let start = orderItem?.servicePeriodStart, let end = orderItem?.servicePeriodEnd, start < end else {
+            return nil
+        }
+        return start..<end
+    }
+
     /// The start of the last paid order's period. The purchase does not state it; the order does, and so does the
     /// notification of a charge.
     var start: Date? { knownStart?.date }

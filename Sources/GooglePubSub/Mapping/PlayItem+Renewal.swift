@@ -106,16 +106,16 @@ extension PlayItem {
         purchase.acknowledgementState == .pending && acknowledgementDeadline <= eventTime
     }
 
-    /// Three days for a renewing product, half of a shorter prepaid time, five minutes for testers.
+    /// Three days for a renewing product, half of a shorter prepaid time, five minutes for testers. A top-up adds to what was left: its
+    /// order states the time that it paid for.
+    /// https://developer.android.com/google/play/billing/subscriptions
     var acknowledgementDeadline: Date {
         let start = purchase.startTime ?? eventTime
         if purchase.isTestPurchase { return start.addingTimeInterval(5 * 60) }
         guard item.isPrepaid, let end = item.expiryTime else { return start.addingTimeInterval(3 * 86_400) }
-        let half = Date(
-            millisecondsSince1970: start.millisecondsSince1970
-                + max(0, end.millisecondsSince1970 - start.millisecondsSince1970) / 2
-        )
-        return min(half, start.addingTimeInterval(3 * 86_400))
+        let paid = statedPeriod ?? start..<max(start, end)
+        let half = (paid.upperBound.millisecondsSince1970 - paid.lowerBound.millisecondsSince1970) / 2
+        return Date(millisecondsSince1970: start.millisecondsSince1970 + min(half, 3 * 86_400_000))
     }
 
     var needsAcknowledgement: Bool {
