@@ -324,10 +324,12 @@ extension NormalizedEvent {
 }
 
 extension LifecycleEvent.BillingIssue.Access {
-    fileprivate var name: String {
+    /// Nil if it is not stated.
+    fileprivate var name: String? {
         switch self {
         case .grace: "grace"
         case .suspended: "suspended"
+        case .unknown: nil
         }
     }
 

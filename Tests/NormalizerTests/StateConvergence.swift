@@ -96,7 +96,7 @@ struct RandomStory {
         case 8:
             return .billing(
                 Fact.Billing(
-                    one(.settled, .grace, .suspended),
+                    one(.settled, .grace, .suspended, .unknown),
                     periodStart: one(nil, time()),
                     graceUntil: one(nil, time()),
                     isPartial: pick(2) == 0,

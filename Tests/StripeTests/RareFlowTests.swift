@@ -215,7 +215,8 @@ struct RareFlowTests {
         )
         try host.take(Self.invoice("in_2", reason: "subscription_update", lines: lines, at: time + day, in: version))
         try host.take(Self.updated(active, from: failed, at: time + day, version))
-        #expect(host.kinds == ["started", "billing_issue", "renewed"])
+        // The step to past_due is one issue, and the failed charge of a change is another.
+        #expect(host.kinds == ["started", "billing_issue", "billing_issue", "renewed"])
     }
 
     @Test("a trial that is given to a subscriber is no period that was paid for", arguments: PitfallTests.versions)

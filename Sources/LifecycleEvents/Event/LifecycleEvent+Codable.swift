@@ -133,7 +133,7 @@ extension LifecycleEvent.BillingIssue: Codable {
         case actionRequired = "action_required"
     }
 
-    /// Reads `{"access":"grace","grace_until":…}` or `{"access":"suspended"}`.
+    /// Reads `{"access":"grace","grace_until":…}`, or `access` alone if it is `suspended` or `unknown`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let access: Access
@@ -142,8 +142,10 @@ extension LifecycleEvent.BillingIssue: Codable {
             access = .grace(until: try container.decode(EventTime.self, forKey: .graceUntil).wrappedValue)
         case "suspended":
             access = .suspended
+        case "unknown":
+            access = .unknown
         default:
-            throw container.refusal("neither grace nor suspended", at: .access)
+            throw container.refusal("neither grace, suspended nor unknown", at: .access)
         }
         self.init(
             access: access,
@@ -161,6 +163,8 @@ extension LifecycleEvent.BillingIssue: Codable {
             try container.encode(EventTime(wrappedValue: until), forKey: .graceUntil)
         case .suspended:
             try container.encode("suspended", forKey: .access)
+        case .unknown:
+            try container.encode("unknown", forKey: .access)
         }
         try container.encode(OptionalEventTime(wrappedValue: retryUntil), forKey: .retryUntil)
         try container.encode(actionRequired, forKey: .actionRequired)

@@ -208,11 +208,14 @@ extension LifecycleEvent {
             case grace(until: Date)
             /// Access ends with the paid period: account hold, or billing retry without grace.
             case suspended
+            /// Not stated: the charge is for a change, and the store says by another event if that leaves anything of access.
+            case unknown
 
             fileprivate var effect: AccessEffect {
                 switch self {
                 case .grace: .keeps
                 case .suspended: .removes
+                case .unknown: .none
                 }
             }
         }

@@ -247,6 +247,8 @@ extension Fact {
             case grace
             /// A charge failed; the store tries again without access.
             case suspended
+            /// A charge for a change failed. That says nothing about access, nor about any other charge.
+            case unknown
         }
 
         /// The consequence of a failed charge.

@@ -35,6 +35,7 @@ struct Disposition {
                 ?? false
         case .billingIssue, .gracePeriodExpired:
             guard let stated = event.statedBilling else { return false }
+            if stated.status == .unknown { return reading.isPaid }
             return now.billing.map { $0.value.overtakes(stated) } ?? true
         case .autoRenewDisabled:
             return now.intent?.value.isOn == true || reading.isEndMoved

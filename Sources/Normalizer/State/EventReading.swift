@@ -7,7 +7,8 @@ struct EventReading {
     let now: Situation
     /// The refunds of the event's transaction that are known.
     let refund: KnownRefund
-    /// True if the event says that a purchase is pending, and it was paid for before the event came.
+    /// True if the event says that a purchase is pending, or that the charge for a change failed, and it was paid for before the event
+    /// came.
     let isPaid: Bool
     /// The one-time purchase of the event's transaction, if there is one.
     let purchase: Fact.OneTimePurchase?

@@ -407,6 +407,7 @@ extension Fact.Billing: Assertable {
     package var precedence: Int {
         let details = (charge?.actionRequired == true ? 4 : 0) + (retryUntil == nil ? 0 : 2) + (charge == nil ? 0 : 1)
         return switch status {
+        case .unknown: 0
         case .settled: 1
         case .grace: 10 + details
         case .suspended: 20 + details

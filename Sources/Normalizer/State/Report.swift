@@ -166,7 +166,7 @@ extension Report {
         case .pauseScheduled(let pause):
             (subject, value) = (event.subject(.pause), Value.pause(pause.resumesAt))
         case .billingIssue, .gracePeriodExpired:
-            guard let billing = event.statedBilling else { return nil }
+            guard let billing = event.statedBilling, billing.status != .unknown else { return nil }
             subject = event.subject(.failedCharge)
             subject.start = billing.periodStart?.millisecondsSince1970 ?? subject.start
             value = Value.failed(billing)

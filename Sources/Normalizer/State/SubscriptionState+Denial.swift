@@ -138,7 +138,7 @@ extension Fact.Billing {
     /// Until when the store tries the charge again; `Int64.min` if it does not.
     var triedUntil: Int64 {
         switch status {
-        case .settled: .min
+        case .settled, .unknown: .min
         case .grace: retryUntil?.millisecondsSince1970 ?? .min
         case .suspended: retryUntil?.millisecondsSince1970 ?? .max
         @unknown default: .min

@@ -130,7 +130,7 @@ private struct EarlierKnowledge {
     let refund: Register<Fact.RefundState>?
     /// The refund that stood of what the event is about.
     let standingRefund: Register<Fact.RefundState>?
-    /// True if the event says that a purchase is pending, and it is paid for.
+    /// True if the event says that a purchase is pending, or that the charge for a change failed, and it is paid for.
     let isPaid: Bool
     /// True if reports of other refunds cover the event's.
     let isCovered: Bool
@@ -143,7 +143,10 @@ private struct EarlierKnowledge {
             state.refunds[SubscriptionState.RefundKey($0)] ?? state.refund(of: state.transaction(of: $0))
         }
         standingRefund = state.refund(of: state.bought(by: event))?.standing
-        isPaid = event.isPending && state.charges.values.contains { $0.value.at.millisecondsSince1970 >= moment }
+        let change = event.statedBilling.flatMap { $0.status == .unknown ? $0.charge?.transaction : nil }
+        isPaid =
+            change.map { state.isPaid($0) }
+            ?? (event.isPending && state.charges.values.contains { $0.value.at.millisecondsSince1970 >= moment })
         isCovered = event.refund.map { state.wasReported($0, of: event.price?.money, at: moment) } ?? false
     }
 }

@@ -244,7 +244,7 @@ private struct Amounts {
     mutating func add(_ billing: Assertion<Fact.Billing>, _ period: Fact.Period?, of lineage: SubscriptionID) {
         let access: LifecycleEvent.BillingIssue.Access
         switch billing.value.status {
-        case .settled: return
+        case .settled, .unknown: return
         case .grace:
             guard let until = billing.value.graceUntil else { return }
             access = .grace(until: until)

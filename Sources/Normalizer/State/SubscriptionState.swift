@@ -358,17 +358,19 @@ extension SubscriptionState.Registers {
     }
 
     private mutating func join(_ stated: Assertion<Fact.Billing>) -> Bool {
-        var isNew = billing.insert(stated)
         let billing = stated.value
-        if billing.status == .suspended {
-            let known = retries
-            noteRetry(stated)
-            if retries != known { isNew = true }
-        }
+        var isNew = false
         if billing.charge?.changeStart != nil {
             let known = unpaidChanges
             noteUnpaidChange(stated)
             if unpaidChanges != known { isNew = true }
+        }
+        guard billing.status != .unknown else { return isNew }
+        if self.billing.insert(stated) { isNew = true }
+        if billing.status == .suspended {
+            let known = retries
+            noteRetry(stated)
+            if retries != known { isNew = true }
         }
         guard billing.status != .settled, billing.graceUntil != nil else { return isNew }
         let known = (grace, earlierGraces)

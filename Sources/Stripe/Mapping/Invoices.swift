@@ -240,10 +240,19 @@ extension Mapping {
         // A first payment renews nothing, and there is no access to lose.
         if invoice.purpose == .start { return .events([pending(subject, of: subscription)]) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
-        let access = failedAccess(start: span?.start, end: span?.end ?? invoice.lastEnd)
-        let retry = invoice.nextAttempt?.date
+        // The subscription alone says if a change leaves access: with pending_if_incomplete it does, and the invoice is the same
+        // (https://docs.stripe.com/billing/subscriptions/pending-updates-reference).
+        let access =
+            invoice.isOfChange ? .unknown : failedAccess(start: span?.start, end: span?.end ?? invoice.lastEnd)
+        var billing =
+            switch access {
+            case .grace(let until): Fact.Billing(.grace, graceUntil: until)
+            case .suspended: Fact.Billing(.suspended)
+            case .unknown: Fact.Billing(.unknown)
+            }
+        billing.retryUntil = invoice.nextAttempt?.date
         let change = invoice.chargedChange
-        let charge = invoice.id.map {
+        billing.charge = invoice.id.map {
             Fact.Billing.FailedCharge(
                 transaction: TransactionID($0),
                 attempt: max(1, invoice.attemptCount),
@@ -252,24 +261,23 @@ extension Mapping {
                 items: change?.items
             )
         }
-        switch access {
-        case .grace(let until):
-            subject.facts.append(.billing(Fact.Billing(.grace, graceUntil: until, retryUntil: retry, charge: charge)))
-        case .suspended:
-            subject.facts.append(.billing(Fact.Billing(.suspended, retryUntil: retry, charge: charge)))
-        }
         return .events([
             Draft(
                 billingIssue(
                     lineage,
                     invoice: invoice.id ?? "",
                     attempt: invoice.attemptCount,
-                    actionRequired: actionRequired
+                    detail: actionRequired ? "action_required" : invoice.isFirstOfChange ? "change" : nil
                 ),
                 .billingIssue(
-                    LifecycleEvent.BillingIssue(access: access, retryUntil: retry, actionRequired: actionRequired)
+                    LifecycleEvent.BillingIssue(
+                        access: access,
+                        retryUntil: billing.retryUntil,
+                        actionRequired: actionRequired
+                    )
                 ),
-                about: subject
+                about: subject,
+                with: .billing(billing)
             )
         ])
     }

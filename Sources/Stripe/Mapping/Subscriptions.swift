@@ -248,8 +248,8 @@ extension Mapping {
         )
     }
 
-    /// The first failed attempt of an invoice makes a subscription past due, so that both words for it are one fact. There is no attempt
-    /// if the customer has to confirm it first (`default_incomplete`, https://docs.stripe.com/api/subscriptions/update).
+    /// The first failed attempt of a period's invoice makes a subscription past due, so that both words for it are one fact. There is no
+    /// attempt if the customer has to confirm it first (`default_incomplete`, https://docs.stripe.com/api/subscriptions/update).
     ///
     /// - Parameter begun: the products that the invoice is for, if it is for a change within a period alone.
     func pastDue(_ stated: Stated, for begun: [PurchasedItem]? = nil) -> Draft {
@@ -278,17 +278,18 @@ extension Mapping {
         )
     }
 
-    /// That the customer has to confirm an attempt is more than that it failed, and may come second.
+    /// - Parameter detail: distinguishes what else is said of an attempt than that it failed, and may come second: that the customer
+    ///   has to confirm it, or that it was for a change. The first attempt for a change is not the step to `past_due`, which says what
+    ///   becomes of access.
     func billingIssue(
         _ lineage: SubscriptionID,
         invoice: String,
         attempt: Int64,
-        actionRequired: Bool = false
+        detail: String? = nil
     ) -> EventID {
         let attempt = String(max(1, attempt))
-        return actionRequired
-            ? identity(lineage, "billing_issue", invoice, attempt, "action_required")
-            : identity(lineage, "billing_issue", invoice, attempt)
+        return detail.map { identity(lineage, "billing_issue", invoice, attempt, $0) }
+            ?? identity(lineage, "billing_issue", invoice, attempt)
     }
 
     /// The effect of a failed renewal on access, by policy: the current period is the one that was not paid for.

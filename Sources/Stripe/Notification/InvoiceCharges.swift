@@ -37,7 +37,7 @@ extension InvoiceObject {
     /// anything back (`proration_behavior: none`, https://docs.stripe.com/api/subscriptions/update). Nil if its lines do not say: some
     /// are not shown, some prorations are for another time, or the lines lack discounts.
     var setOff: [PurchasedItem]? {
-        guard billingReason == "subscription_update", !hasMoreLines, let start = paidStart ?? chargedChange?.start,
+        guard isOfChange, !hasMoreLines, let start = paidStart ?? chargedChange?.start,
             lines.allSatisfy({ !$0.isProration || $0.start == start })
         else { return nil }
         let givenBack = sortedProrations.givenBack
@@ -57,7 +57,7 @@ extension InvoiceObject {
     /// True if a change made a period begin before the end of the one before, and this invoice charges for it: in full,
     /// next to any prorations. A trial that is given in the middle of a period begins one as well, and costs nothing.
     var restartsPeriod: Bool {
-        billingReason == "subscription_update" && chargesForPeriod
+        isOfChange && chargesForPeriod
     }
 
     /// The part of each product in the charge for a period: its lines less discounts, with the tax on top. Nil if a whole period of one
@@ -97,7 +97,7 @@ extension InvoiceObject {
     /// (https://docs.stripe.com/billing/subscriptions/prorations). A product that a line also gives back continues at another
     /// price or quantity.
     var chargedChange: (start: Milliseconds, items: [PurchasedItem])? {
-        guard billingReason == "subscription_update", !hasMoreLines, paidStart == nil else { return nil }
+        guard isOfChange, !hasMoreLines, paidStart == nil else { return nil }
         let prorated = lines.filter(\.isProration)
         guard let start = prorated.first?.start, prorated.allSatisfy({ $0.start == start }) else { return nil }
         let givenBack = prorated.filter { ($0.amount ?? 0) < 0 }.map { $0.price?.productID }

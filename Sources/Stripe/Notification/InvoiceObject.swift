@@ -238,11 +238,17 @@ extension InvoiceObject {
     /// True if it bills the subscription itself: its periods, its changes, its usage.
     var billsSubscription: Bool { billingReason?.hasPrefix("subscription") == true }
 
+    /// True if it is for a change within a subscription, and not for a period that ran out or for usage.
+    var isOfChange: Bool { billingReason == "subscription_update" }
+
+    /// True if no attempt to charge for a change was made but the first.
+    var isFirstOfChange: Bool { isOfChange && attemptCount < 2 }
+
     /// True if lines that are not shown decide the event: any of them can be the period's.
     var needsLines: Bool { hasMoreLines && (purpose == .start || purpose == .renewal) }
 
     /// The same once it is paid: an update's hidden lines can be those of a period that began with it.
-    var needsLinesOncePaid: Bool { needsLines || hasMoreLines && billingReason == "subscription_update" }
+    var needsLinesOncePaid: Bool { needsLines || hasMoreLines && isOfChange }
 
     /// The period that the invoice pays for, with its items; nil if not all lines are known.
     ///
