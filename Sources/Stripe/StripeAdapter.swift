@@ -82,10 +82,10 @@ public struct StripeAdapter: ProviderAdapter {
     /// Fetches the event's object if it does not contain it. Without ``Configuration/lookup`` the notification stays as
     /// it is, and `normalize` says that a look-up is needed.
     ///
-    /// - Throws: `DeliveryError`: `unavailable` if Stripe cannot be asked now; `misdirected`, marked authentic, if
-    ///   Stripe does not know the object under our key, or the key is of the other mode; `malformed`, marked authentic,
-    ///   if the event names a path outside of Stripe's API, for which no request is made, and if the answer is another
-    ///   object than the one asked for.
+    /// - Throws: `DeliveryError`: `unavailable` if Stripe cannot be asked now; `denied`, marked authentic, if Stripe says
+    ///   that the key may not read the object; `misdirected`, marked authentic, if Stripe does not know the object under
+    ///   our key, or the key is of the other mode; `malformed`, marked authentic, if the event names a path outside of
+    ///   Stripe's API, for which no request is made, and if the answer is another object than the one asked for.
     public func resolve(
         _ notification: Authenticated<StripeNotification>
     ) async throws(DeliveryError) -> Authenticated<StripeNotification> {

@@ -224,6 +224,28 @@ struct LookupTests {
         #expect(transport.requests.count == attempts)
     }
 
+    @Test("a key that may not read an object is a matter of the set-up, by Stripe's own word alone")
+    func forbidden() async throws {
+        let word = #"{"error":{"message":"lacks permissions","type":"invalid_request_error"}}"#
+        for (body, retry, code) in [
+            (word, nil, .denied), (word, "true", .unavailable), ("<html>blocked</html>", nil, .unavailable),
+            ("{}", nil, .unavailable),
+        ] as [(String, String?, DeliveryError.Code)] {
+            transport.removeRules()
+            var headers: HTTPTransportHeaders = [:]
+            if let retry { headers.add("Stripe-Should-Retry", retry) }
+            transport.on(.any, respond: .init(status: 403, headers: headers, body: Array(body.utf8)))
+            let adapter = try adapter { $0.clock = ImmediateClock() }
+            let error = try #require(
+                await #expect(throws: DeliveryError.self) { try await receive(adapter, Self.thin()) }
+            )
+            #expect(error.code == code && error.isAuthentic)
+            #expect(!error.message.contains("permissions"))
+            let decision = Acknowledgement(for: .failure(error), provider: .stripe).decision
+            #expect(decision == (code == .denied ? .acceptAndQuarantine : .retryLater))
+        }
+    }
+
     @Test("an answer at the second attempt is an answer")
     func recovers() async throws {
         transport.on(.any, times: 1, fail: .connectionLost)

@@ -63,8 +63,8 @@ struct LookupClient: Sendable {
     /// - Returns: the object; or an answer that says that Stripe knows no such object (404 and 410), if the
     ///   notification can be mapped without it.
     /// - Throws: `misdirected` if Stripe does not know the notification's object under our key, or the key is of the
-    ///   other mode; `malformed` for another object than the one asked for; `unavailable` in every other case, since a
-    ///   missing answer proves nothing.
+    ///   other mode; `denied` if Stripe says that the key may not read it; `malformed` for another object than the one
+    ///   asked for; `unavailable` in every other case, since a missing answer proves nothing.
     func fetch(
         _ question: LookupRequest,
         for occasion: StripeOccasion
@@ -105,9 +105,19 @@ struct LookupClient: Sendable {
                 throw occasion.error(.misdirected, "\(answered) status \(response.status)")
             }
             return StripeNotification.Answer(status: response.status, body: [])
+        case 403 where Self.isRefusal(response):
+            throw occasion.error(.denied, "\(answered) status 403")
         default:
             throw occasion.error(.unavailable, "\(answered) status \(response.status)")
         }
+    }
+
+    /// True if Stripe itself says that the key may not do what was asked, which only a person changes: it lacks a permission, or its
+    /// access to the account was revoked (https://docs.stripe.com/api/errors). A proxy's 403 has another body.
+    private static func isRefusal(_ response: HTTPTransportResponse) -> Bool {
+        guard response.headers["Stripe-Should-Retry"] != "true" else { return false }
+        let type = try? ObjectReader(parsing: response.body).reader("error")?.optionalString("type")
+        return type != nil
     }
 
     /// Asks for a page of a list by itself, and not for a notification.

@@ -20,7 +20,8 @@ extension StripeAdapter {
     ///   - receivedAt: the time of the look-up, limited by Stripe's own statement of its time.
     /// - Throws: `DeliveryError`, never authentic. `malformed` for an id of an impossible form, without a request, and
     ///   for an answer that cannot be read; `misdirected` if Stripe does not know it under our key, and for the other
-    ///   mode or another account; `unavailable` if Stripe could not be asked. No error says anything about a purchase.
+    ///   mode or another account; `unavailable` if Stripe could not be asked; `denied` if it says that the key may not
+    ///   read it. No error says anything about a purchase.
     public func receive(
         checkoutSession: String,
         account: String? = nil,
