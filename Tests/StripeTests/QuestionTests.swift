@@ -636,4 +636,17 @@ extension QuestionTests {
         #expect(result.noChange?.statement == nil)
         #expect(result.noChange?.reason == .stale)
     }
+
+    @Test("a sale of which a part was captured has the amount that was taken")
+    func capturedInPart() async throws {
+        for (currency, amount) in [("usd", 20), ("eur", 49)] as [(JSONText, Int)] {
+            let charge: JSONText = [
+                "id": "ch_1", "amount": 4900, "amount_captured": 2000, "amount_refunded": 2900, "currency": currency,
+                "refunded": false,
+            ]
+            answer(Self.session(["payment_intent": ["id": "pi_1", "latest_charge": charge]]))
+            let result = try await adapter().receive(checkoutSession: "cs_1", receivedAt: date(Self.now))
+            #expect(result.events.map(\.price) == [Price(Money(ExactDecimal(Int64(amount)), "USD"), .charged)])
+        }
+    }
 }

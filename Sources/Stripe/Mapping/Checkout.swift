@@ -6,15 +6,17 @@ extension Mapping {
     /// A session that was completed, or whose delayed payment came in.
     func checkout(_ session: CheckoutSessionObject) -> Outcome { checkout(session, at: created) }
 
-    /// - Parameter time: when it was paid for.
-    func checkout(_ session: CheckoutSessionObject, at time: Milliseconds) -> Outcome {
+    /// - Parameters:
+    ///   - amount: what was taken for it; nil if that is its total.
+    ///   - time: when it was paid for.
+    func checkout(_ session: CheckoutSessionObject, for amount: Int64? = nil, at time: Milliseconds) -> Outcome {
         let session = completed(session)
         switch session.mode {
         case "payment":
             guard session.paymentStatus == "paid" || session.paymentStatus == "no_payment_required" else {
                 return .events([pending(session, isCanceled: false)])
             }
-            return sold(session, for: session.amountTotal, at: time)
+            return sold(session, for: amount ?? session.amountTotal, at: time)
         case "subscription":
             // The subscription and its invoice report the purchase. Only the session has the host's reference.
             let account = account(session)
@@ -64,9 +66,12 @@ extension Mapping {
         else { return chargeNames(payment) }
         let session = completed(try CheckoutSessionObject(value, addOns: policy.addOnProducts))
         guard session.mode == "payment", session.paymentIntent == intent else { return chargeNames(payment) }
-        // Less may be taken than was held.
-        let amount = charge.currency == session.currency ? charge.amountCaptured : session.amountTotal
-        return sold(session, for: amount, at: created)
+        return sold(session, for: taken(charge.amountCaptured, in: charge.currency, for: session), at: created)
+    }
+
+    /// The amount that was taken for a session: less than its total, if less was taken than was held.
+    func taken(_ amount: Int64?, in currency: String?, for session: CheckoutSessionObject) -> Int64? {
+        currency == session.currency ? amount ?? session.amountTotal : session.amountTotal
     }
 
     /// A delayed payment that did not come.

@@ -111,7 +111,12 @@ extension Mapping {
             // Refunded money is reported by its own notification. Until then there is no purchase here.
             guard try charge?.optionalBool("refunded") != true else { return .none(.stale) }
             let time = min(try charge?.time("created") ?? session.created ?? created, created)
-            let outcome = checkout(session, at: time)
+            let amount = taken(
+                try charge?.optionalInt64("amount_captured"),
+                in: try charge?.optionalString("currency"),
+                for: session
+            )
+            let outcome = checkout(session, for: amount, at: time)
             guard case .events(let sold, let beside, _) = outcome else { return outcome }
             // The sale's own event, with its time, ranks above this.
             return .events(sold, beside: beside, assertedAt: time)
