@@ -36,7 +36,8 @@ struct CaptureTests {
     private static func charge(_ type: String, captured: Int64, intent: JSONText = "pi_1") -> RareFlowTests.Taken {
         let charge: JSONText = [
             "id": "ch_1", "object": "charge", "amount": 1000, "amount_captured": .integer(captured),
-            "amount_refunded": 0,
+            // Stripe counts as refunded what was held and not taken.
+            "amount_refunded": .integer(captured > 0 ? 1000 - captured : 0),
             "captured": .bool(captured > 0), "currency": "usd", "customer": "cus_1", "payment_intent": intent,
             "refunded": false,
         ]
@@ -109,5 +110,49 @@ struct CaptureTests {
         }
         let nameless = try await receive(Self.charge("charge.captured", captured: 1000, intent: .null), try adapter([]))
         #expect(nameless.events.isEmpty && nameless.noChange?.reason == .reportedElsewhere)
+    }
+
+    /// Stripe releases what is not taken by a refund, which moves no money.
+    private static func released(_ refunded: Int64, captured: Int64, before: Int64) -> RareFlowTests.Taken {
+        let charge: JSONText = [
+            "id": "ch_1", "object": "charge", "amount": 1000, "amount_captured": .integer(captured),
+            "amount_refunded": .integer(refunded), "captured": .bool(captured > 0), "currency": "usd",
+            "payment_intent": "pi_1", "refunded": .bool(refunded == 1000),
+        ]
+        return PaymentJoinTests.event(
+            "charge.refunded",
+            charge,
+            previous: ["amount_refunded": .integer(before)],
+            at: created + 3 * day,
+            in: .endive
+        )
+    }
+
+    @Test("what is released of a hold is no money that went back")
+    func released() async throws {
+        let adapter = try adapter([Self.session(isShown: true)])
+        var host = try RareFlowTests.Host(adapter)
+        host.take(try await receive(Self.charge("charge.captured", captured: 600), adapter))
+        let plain = try StripeTests.adapter()
+        func left() -> Int64 {
+            CreditStatement(of: host.ledger.states, under: Self.policy, uses: [], at: date(created + 4 * day)).balance
+        }
+        let rest = Self.released(400, captured: 600, before: 0)
+        host.take(try plain.take(rest.body, at: rest.time))
+        #expect(host.kinds == ["one_time_purchased"] && left() == 50)
+        // A third of what was taken.
+        let refund = Self.released(600, captured: 600, before: 400)
+        let result = try plain.take(refund.body, at: refund.time)
+        host.take(result)
+        #expect(result.events.first?.price?.money == Money(ExactDecimal(2), "USD"))
+        #expect((33...34).contains(left()))
+        let last = Self.released(1000, captured: 600, before: 600)
+        let whole = try plain.take(last.body, at: last.time)
+        #expect(whole.events.map(\.event.kind) == [.refunded])
+        host.take(whole)
+        #expect(left() == 0)
+        // Nothing was taken of a hold that is given up.
+        let none = Self.released(1000, captured: 0, before: 0)
+        #expect(try plain.take(none.body, at: none.time).events.isEmpty)
     }
 }

@@ -211,13 +211,15 @@ extension Mapping {
         let before = try notification?.before().map { (old) throws(JSONError) in
             try old.optionalInt64("amount_refunded")
         }
-        let (delta, overflows) = charge.amountRefunded.subtractingReportingOverflow((before ?? nil) ?? 0)
-        let amount = overflows || delta <= 0 ? charge.amountRefunded : delta
+        let total = charge.returned(of: charge.amountRefunded)
+        guard total > 0 else { return .none(.unchanged, lineage: paidBy.lineage, facts: paidBy.names) }
+        let (delta, overflows) = total.subtractingReportingOverflow(charge.returned(of: (before ?? nil) ?? 0))
+        let amount = overflows || delta <= 0 ? total : delta
         // A failed refund takes its amount back, and the next one can bring the charge to the same sum again.
         let name = "\(charge.id)/refunded/\(charge.amountRefunded)/\(created.wholeSeconds)"
         let latest = charge.latestRefund.flatMap { $0.amount == amount ? $0 : nil }
         let time = latest?.created ?? created
-        let isWhole = charge.isRefunded && amount == charge.amount && amount >= paidBy.invoicePaid ?? 0
+        let isWhole = charge.isRefunded && amount == charge.amountCaptured && amount >= paidBy.invoicePaid ?? 0
         return .events([
             refunded(
                 MoneyBack(
@@ -225,7 +227,7 @@ extension Mapping {
                     name: name,
                     amount: Money(minorUnits: amount, charge.currency),
                     isWhole: isWhole,
-                    total: Money(minorUnits: charge.amountRefunded, charge.currency),
+                    total: Money(minorUnits: total, charge.currency),
                     reason: latest?.reason,
                     at: time
                 ),

@@ -8,6 +8,7 @@ struct ChargeObject: WireObject, Sendable {
     let amount: Int64
     /// The part of the amount that was taken, if it was only held before.
     let amountCaptured: Int64
+    /// As Stripe counts it: also what was held and not taken, which it releases by a refund.
     let amountRefunded: Int64
     let isRefunded: Bool
     /// The refund made last, if the list is there (it is not, unless expanded, since 2022-11-15).
@@ -22,6 +23,13 @@ struct ChargeObject: WireObject, Sendable {
         amountRefunded = try reader.int64("amount_refunded")
         isRefunded = try reader.optionalBool("refunded") ?? false
         latestRefund = try reader.list("refunds")?.first.map { (value) throws(JSONError) in try RefundObject(value) }
+    }
+
+    /// The part that went back of what counts as refunded: no more than was taken.
+    func returned(of refunded: Int64) -> Int64 {
+        let (released, overflows) = amount.subtractingReportingOverflow(amountCaptured)
+        guard !overflows, released > 0 else { return refunded }
+        return refunded > released ? refunded - released : 0
     }
 }
 
