@@ -246,6 +246,28 @@ struct LookupTests {
         }
     }
 
+    @Test("the thin event of a charge names its newest refund, and not the sum of all")
+    func thinChargeRefunded() async throws {
+        func refund(_ id: String, _ amount: Int64) -> JSONText {
+            [
+                "id": .string(id), "object": "refund", "amount": .integer(amount), "charge": "ch_1",
+                "created": .integer(created),
+                "currency": "usd", "payment_intent": "pi_1", "status": "succeeded",
+            ]
+        }
+        let charge: JSONText = [
+            "id": "ch_1", "object": "charge", "amount": 1000, "amount_captured": 1000, "amount_refunded": 500,
+            "currency": "usd", "livemode": true, "payment_intent": "pi_1", "refunded": false,
+            "refunds": ["object": "list", "data": [refund("re_2", 300), refund("re_1", 200)], "has_more": false],
+        ]
+        transport.on(.init(path: "/v1/charges/ch_1"), respond: .init(status: 200, body: Array(charge.text.utf8)))
+        transport.on(.any, respond: .init(status: 404))
+        let body = simulator().thin("v1.charge.refunded", of: ("charge", "ch_1", "/v1/charges/ch_1"))
+        let result = try await receive(try adapter(), body)
+        guard case .refunded(let refunded)? = result.events.first?.event else { return #expect(Bool(false)) }
+        #expect(refunded.refund == "re_2" && refunded.scope == .amount(Money(ExactDecimal(3), "USD")))
+    }
+
     @Test("an answer at the second attempt is an answer")
     func recovers() async throws {
         transport.on(.any, times: 1, fail: .connectionLost)

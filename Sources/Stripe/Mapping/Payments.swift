@@ -214,7 +214,9 @@ extension Mapping {
         let total = charge.returned(of: charge.amountRefunded)
         guard total > 0 else { return .none(.unchanged, lineage: paidBy.lineage, facts: paidBy.names) }
         let (delta, overflows) = total.subtractingReportingOverflow(charge.returned(of: (before ?? nil) ?? 0))
-        let amount = overflows || delta <= 0 ? total : delta
+        // A fetched charge does not show what was refunded before.
+        let newest = before == nil ? charge.latestRefund?.amount : nil
+        let amount = newest ?? (overflows || delta <= 0 ? total : delta)
         // A failed refund takes its amount back, and the next one can bring the charge to the same sum again.
         let name = "\(charge.id)/refunded/\(charge.amountRefunded)/\(created.wholeSeconds)"
         let latest = charge.latestRefund.flatMap { $0.amount == amount ? $0 : nil }
