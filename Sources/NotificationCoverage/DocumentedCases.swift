@@ -194,7 +194,7 @@ extension DocumentedCase {
             + documented(["customer.created", "customer.deleted"])
             + documented(["customer.updated"], like: "customer.created")
             + documented(["charge.succeeded", "charge.captured", "invoice_payment.paid"])
-            + documented(["payment_intent.succeeded"], like: "charge.succeeded")
+            + documented(["payment_intent.succeeded", "payment_intent.canceled"], like: "charge.succeeded")
             + documented(["invoice_payment.open", "invoice_payment.canceled"], like: "invoice_payment.paid")
             + documented(["created", "updated", "voided"].map { "credit_note.\($0)" }, like: "charge.succeeded")
             + documented(["ping", "v2.core.event_destination.ping"])

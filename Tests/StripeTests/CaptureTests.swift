@@ -155,4 +155,44 @@ struct CaptureTests {
         let none = Self.released(1000, captured: 0, before: 0)
         #expect(try plain.take(none.body, at: none.time).events.isEmpty)
     }
+
+    private static let canceled: RareFlowTests.Taken = PaymentJoinTests.event(
+        "payment_intent.canceled",
+        [
+            "id": "pi_1", "object": "payment_intent", "amount": 1000, "amount_received": 0,
+            "cancellation_reason": "automatic", "currency": "usd", "customer": "cus_1", "status": "canceled",
+        ],
+        at: created + 7 * day,
+        in: .endive
+    )
+
+    @Test("a payment that is given up ends the sale that waited for it, as one that failed does")
+    func givenUp() async throws {
+        let adapter = try adapter([Self.session()])
+        var host = try RareFlowTests.Host(adapter)
+        host.take(try StripeTests.adapter().take(Self.completed.body, at: Self.completed.time))
+        let result = try await receive(Self.canceled, adapter)
+        host.take(result)
+        #expect(host.kinds == ["purchase_pending", "purchase_pending_canceled"])
+        let failed = PaymentJoinTests.event(
+            "checkout.session.async_payment_failed",
+            Self.session(),
+            at: created + 7 * day,
+            in: .endive
+        )
+        let failure = try StripeTests.adapter().take(failed.body, at: failed.time)
+        #expect(result.events.map(\.id) == failure.events.map(\.id))
+    }
+
+    @Test("a payment that is given up, and that no completed session waited for, is none of a sale")
+    func givenUpWithoutSale() async throws {
+        var open = Self.session().text
+        open = open.replacing("\"status\":\"complete\"", with: "\"status\":\"expired\"")
+        for sessions in [[], [Self.session("pi_2")], [.raw(open)]] as [[JSONText]] {
+            let result = try await receive(Self.canceled, try adapter(sessions))
+            #expect(result.events.isEmpty && result.noChange?.reason == .reportedElsewhere)
+        }
+        let unasked = try StripeTests.adapter().take(Self.canceled.body, at: Self.canceled.time)
+        #expect(unasked.events.isEmpty && unasked.noChange?.reason == .reportedElsewhere)
+    }
 }

@@ -84,7 +84,7 @@ struct LookupRequest: Sendable {
         switch row {
         case .checkout:
             return lineItems(of: notification.answers[session]?.document?.root ?? value, notification.answers)
-        case .chargeCaptured:
+        case .chargeCaptured, .paymentCanceled:
             return notification.answers[sessions]?.firstElement.flatMap { lineItems(of: $0, notification.answers) }
         default:
             return nil
@@ -205,13 +205,9 @@ struct LookupRequest: Sendable {
                 answer: .optionalList
             )
         case .chargeCaptured:
-            guard let payment = try? Payment(value), let intent = payment.paymentIntent else { return nil }
-            return LookupRequest(
-                name: sessions,
-                path: ["v1", "checkout", "sessions"],
-                query: [("payment_intent", intent), ("limit", "1"), ("expand[]", "data.line_items")],
-                answer: .optionalList
-            )
+            return (try? Payment(value))?.paymentIntent.map(sale(paidBy:))
+        case .paymentCanceled:
+            return (try? ObjectReader(value).string("id")).map(sale(paidBy:))
         case .schedule:
             guard let schedule = try? ScheduleObject(value),
                 !schedule.phases.allSatisfy({ $0.items.allSatisfy { $0.price.product != nil } })
@@ -234,6 +230,16 @@ struct LookupRequest: Sendable {
         default:
             return nil
         }
+    }
+
+    /// The session that made a payment (https://docs.stripe.com/api/checkout/sessions/list).
+    private static func sale(paidBy intent: String) -> LookupRequest {
+        LookupRequest(
+            name: sessions,
+            path: ["v1", "checkout", "sessions"],
+            query: [("payment_intent", intent), ("limit", "1"), ("expand[]", "data.line_items")],
+            answer: .optionalList
+        )
     }
 
     private static func expansions(of type: String) -> [String] {

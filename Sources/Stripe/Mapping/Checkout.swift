@@ -62,16 +62,29 @@ extension Mapping {
     /// Money that a payment only held until now. A session that sold something for it was complete and `unpaid`, and nothing else says
     /// that it is paid for (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method).
     func chargeCaptured(_ charge: ChargeObject, _ payment: Payment) throws(JSONError) -> Outcome {
-        guard let intent = payment.paymentIntent, let value = occasion.answers[LookupRequest.sessions]?.firstElement
-        else { return chargeNames(payment) }
-        let session = completed(try CheckoutSessionObject(value, addOns: policy.addOnProducts))
-        guard session.mode == "payment", session.paymentIntent == intent else { return chargeNames(payment) }
+        guard let session = try session(of: payment.paymentIntent) else { return chargeNames(payment) }
         return sold(session, for: taken(charge.amountCaptured, in: charge.currency, for: session), at: created)
     }
 
     /// The amount that was taken for a session: less than its total, if less was taken than was held.
     func taken(_ amount: Int64?, in currency: String?, for session: CheckoutSessionObject) -> Int64? {
         currency == session.currency ? amount ?? session.amountTotal : session.amountTotal
+    }
+
+    /// The session that sold something for a payment, if it was asked for.
+    private func session(of intent: String?) throws(JSONError) -> CheckoutSessionObject? {
+        guard let intent, let value = occasion.answers[LookupRequest.sessions]?.firstElement else { return nil }
+        let session = completed(try CheckoutSessionObject(value, addOns: policy.addOnProducts))
+        return session.mode == "payment" && session.paymentIntent == intent ? session : nil
+    }
+
+    /// A payment that was given up: by the merchant, or since what was held was not taken in time. A session that is not complete
+    /// waited for nothing.
+    func paymentCanceled(_ value: JSONValue) throws(JSONError) -> Outcome {
+        guard let session = try session(of: try ObjectReader(value).string("id")), session.status == "complete" else {
+            return .none(.reportedElsewhere)
+        }
+        return .events([pending(session, isCanceled: true)])
     }
 
     /// A delayed payment that did not come.

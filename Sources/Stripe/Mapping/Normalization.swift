@@ -82,6 +82,7 @@ struct Mapping {
         case .chargeCaptured:
             try mapped(value) { charge throws(JSONError) in try chargeCaptured(charge, Payment(value)) }
         case .chargeNames: Mapped(outcome: chargeNames(try Payment(value)))
+        case .paymentCanceled: Mapped(outcome: try paymentCanceled(value))
         case .dispute: try mapped(value) { dispute throws(JSONError) in try self.dispute(dispute, Payment(value)) }
         case .disputeFunds:
             try mapped(value) { dispute throws(JSONError) in disputeFunds(dispute, try Payment(value)) }

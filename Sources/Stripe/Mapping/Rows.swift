@@ -10,7 +10,7 @@ extension Mapping {
             invoiceNotice
         case schedule, scheduleEnded
         case refund, refundFailed, chargeRefundUpdated, chargeRefunded
-        case chargeNames, chargeCaptured
+        case chargeNames, chargeCaptured, paymentCanceled
         case dispute, disputeFunds
         case checkout, checkoutFailed
         case entitlements
@@ -112,6 +112,8 @@ extension Mapping {
             case "charge.succeeded": self = .chargeNames
             // The payment of a sale whose money was only held before. Which sale, Stripe has to be asked.
             case "charge.captured": self = .chargeCaptured
+            // The end of a payment that a sale may have waited for, such as a hold that ran out. Which sale, Stripe has to be asked.
+            case "payment_intent.canceled": self = .paymentCanceled
             // The dispute itself, when money of it moves; its stage is another notification's.
             case "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated": self = .disputeFunds
             // Companions of the above: another notification carries the fact.
