@@ -268,6 +268,26 @@ struct LookupTests {
         #expect(refunded.refund == "re_2" && refunded.scope == .amount(Money(ExactDecimal(3), "USD")))
     }
 
+    @Test("a refund that a thin event reports is one of its subscription")
+    func thinRefund() async throws {
+        let refund: JSONText = [
+            "id": "re_1", "object": "refund", "amount": 999, "charge": "ch_1", "created": .integer(created),
+            "currency": "usd", "livemode": true, "payment_intent": "pi_1", "status": "succeeded",
+        ]
+        let invoice: JSONText = [
+            "id": "in_1", "object": "invoice", "amount_paid": 999, "billing_reason": "subscription_create",
+            "parent": ["subscription_details": ["subscription": "sub_1"]], "currency": "usd", "status": "paid",
+        ]
+        let payments: JSONText = [
+            "object": "list", "has_more": false, "data": [["id": "inpay_1", "invoice": invoice]],
+        ]
+        transport.on(.init(path: "/v1/refunds/re_1"), respond: .init(status: 200, body: Array(refund.text.utf8)))
+        transport.on(.init(path: "/v1/invoice_payments"), respond: .init(status: 200, body: Array(payments.text.utf8)))
+        let body = simulator().thin("v1.refund.created", of: ("refund", "re_1", "/v1/refunds/re_1"))
+        let result = try await receive(try adapter(), body)
+        #expect(result.events.map(\.subscription?.id) == ["sub_1"])
+    }
+
     @Test("an answer at the second attempt is an answer")
     func recovers() async throws {
         transport.on(.any, times: 1, fail: .connectionLost)

@@ -79,7 +79,8 @@ struct LookupRequest: Sendable {
         }
         guard let value = notification.subject else { return nil }
         if let request = rest(of: row, value, notification.answers) { return request }
-        guard completesSnapshots else { return nil }
+        // A host with thin events asks anyway.
+        guard completesSnapshots || notification.isThin else { return nil }
         if let request = completion(of: row, value), notification.answers[request.name] == nil { return request }
         switch row {
         case .checkout:
