@@ -288,6 +288,18 @@ struct LookupTests {
         #expect(result.events.map(\.subscription?.id) == ["sub_1"])
     }
 
+    @Test("the thin event of a beginning that is fetched in a later period begins nothing")
+    func thinCreatedLate() async throws {
+        let late = Self.subscription {
+            ($0.status, $0.endedAt, $0.startDate) = ("active", nil, created - 20 * day)
+        }
+        transport.on(.any, respond: late)
+        for type in ["v1.customer.subscription.created", "v1.customer.subscription.active"] {
+            let result = try await receive(try adapter(), Self.thin(type))
+            #expect(result.events.isEmpty && result.noChange?.reason == .reportedElsewhere, "\(type)")
+        }
+    }
+
     @Test("an answer at the second attempt is an answer")
     func recovers() async throws {
         transport.on(.any, times: 1, fail: .connectionLost)

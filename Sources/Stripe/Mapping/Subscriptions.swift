@@ -44,7 +44,7 @@ extension Mapping {
         case .active where subscription.sendsInvoices && policy.sentInvoices == .waitsForPayment:
             return .events([pending(stated)])
         case .active, .trialing:
-            guard let started = started(stated) else { break }
+            guard isInFirstPeriod(subscription), let started = started(stated) else { break }
             return .events([started])
         case .incomplete:
             return .events([pending(stated)])
@@ -162,9 +162,9 @@ extension Mapping {
         case .began:
             guard subscription.status == .active || subscription.status == .trialing else { return stale }
             // Also sent after recovery and conversion, which the invoice reports.
-            guard let span = subscription.current, let began = subscription.startDate, span.start <= began,
-                let started = started(stated)
-            else { return stated.none(.reportedElsewhere) }
+            guard isInFirstPeriod(subscription), let started = started(stated) else {
+                return stated.none(.reportedElsewhere)
+            }
             return .events([started])
         case .pastDue:
             guard subscription.status == .pastDue else { return stale }
@@ -212,6 +212,13 @@ extension Mapping {
 }
 
 extension Mapping {
+    /// True if the current period is the first one. A fetched subscription may show a later one.
+    private func isInFirstPeriod(_ subscription: SubscriptionObject) -> Bool {
+        guard occasion.isFetched else { return true }
+        guard let start = subscription.current?.start, let began = subscription.startDate else { return false }
+        return start <= max(began, subscription.created ?? began)
+    }
+
     /// The current period, which has begun with the subscription.
     func started(_ stated: Stated) -> Draft? {
         stated.subscription.current.flatMap { started(stated, with: $0) }
