@@ -246,6 +246,29 @@ struct LookupTests {
         }
     }
 
+    @Test("an organization's key names the account also where it asks for a list")
+    func organizationLists() async throws {
+        let page = HTTPTransportResponse(
+            status: 200,
+            headers: ["Date": "Sun, 01 Mar 2026 12:00:00 GMT"],
+            body: Array(#"{"object":"list","data":[],"has_more":false}"#.utf8)
+        )
+        transport.on(.any, respond: page)
+        var configuration = StripeAdapter.Configuration(signingSecrets: [secret])
+        configuration.lookup = .init(transport: transport, apiKey: SecretBytes("sk_org_live_x"))
+        configuration.ownAccount = "acct_own"
+        let organization = try StripeAdapter(configuration)
+        for (account, context) in [(nil, "acct_own"), ("acct_2", "acct_own/acct_2"), ("acct_own", "acct_own")]
+            as [(String?, String)]
+        {
+            let history = try #require(organization.history(of: account))
+            _ = try await history.page(of: date(created - day)..<date(created), at: nil)
+            let request = try #require(transport.requests.last)
+            #expect(request.headers["Stripe-Context"] == context)
+            #expect(request.headers["Stripe-Account"] == nil)
+        }
+    }
+
     @Test("the thin event of a charge names its newest refund, and not the sum of all")
     func thinChargeRefunded() async throws {
         func refund(_ id: String, _ amount: Int64) -> JSONText {

@@ -132,9 +132,11 @@ struct LookupClient: Sendable {
     ) async throws(DeliveryError) -> (page: ListPage<Element>, answeredAt: Date) {
         let response: HTTPTransportResponse
         do throws(HTTPTransportError) {
-            var request = try request(path, query)
-            if let account { try request.setHeader("Stripe-Account", to: account) }
-            response = try await lookup.transport.send(request, retrying: retries, clock: lookup.clock)
+            response = try await lookup.transport.send(
+                try request(path, query, of: account, in: nil),
+                retrying: retries,
+                clock: lookup.clock
+            )
         } catch {
             throw DeliveryError(.unavailable, "the list could not be asked for: \(error.code)", underlying: error)
         }
@@ -190,9 +192,9 @@ struct LookupClient: Sendable {
 
     /// An organization's key is for none of its accounts by itself, and names a connected one behind its platform
     /// (https://docs.stripe.com/context).
-    private func organizationContext(of occasion: StripeOccasion) -> String? {
+    private func organizationContext(of account: String?) -> String? {
         guard lookup.apiKey.bytes.starts(with: "sk_org_".utf8) else { return nil }
-        guard let account = occasion.account, account != ownAccount else { return ownAccount }
+        guard let account, account != ownAccount else { return ownAccount }
         return ownAccount.map { "\($0)/\(account)" } ?? account
     }
 
@@ -200,13 +202,12 @@ struct LookupClient: Sendable {
         _ question: LookupRequest,
         for occasion: StripeOccasion
     ) throws(HTTPTransportError) -> HTTPTransportRequest {
-        var request = try request(question.path, question.query)
-        // One of the two: the context is the account's successor and can name more than it.
-        if let context = occasion.notification?.context ?? organizationContext(of: occasion) {
-            try request.setHeader("Stripe-Context", to: context)
-        } else if let account = occasion.account {
-            try request.setHeader("Stripe-Account", to: account)
-        }
+        var request = try request(
+            question.path,
+            question.query,
+            of: occasion.account,
+            in: occasion.notification?.context
+        )
         if let notification = occasion.notification, notification.isThin {
             try request.setHeader("Stripe-Request-Trigger", to: "event=\(notification.id)")
         }
@@ -215,7 +216,9 @@ struct LookupClient: Sendable {
 
     private func request(
         _ path: [String],
-        _ query: [(String, String)]
+        _ query: [(String, String)],
+        of account: String?,
+        in context: String?
     ) throws(HTTPTransportError) -> HTTPTransportRequest {
         let url = try HTTPSURL(
             host: lookup.host,
@@ -225,6 +228,12 @@ struct LookupClient: Sendable {
         var request = try HTTPTransportRequest(.get, url, timeout: lookup.timeout)
         try request.setHeader("Authorization", to: lookup.apiKey.bearerCredentials)
         try request.setHeader("Stripe-Version", to: lookup.version)
+        // One of the two: the context is the account's successor and can name more than it.
+        if let context = context ?? organizationContext(of: account) {
+            try request.setHeader("Stripe-Context", to: context)
+        } else if let account {
+            try request.setHeader("Stripe-Account", to: account)
+        }
         return request
     }
 }
