@@ -50,6 +50,7 @@ struct BilledAheadTests {
                 let (after, reported) = Self.roll(current)
                 try host.take(reported)
                 #expect(host.kinds.count == number)
+                #expect(Self.credits(host, at: after.start + day) == 200)
                 current = after
             }
         }
@@ -69,7 +70,14 @@ struct BilledAheadTests {
             #expect(host.state.snapshot(at: date(time + 60)).period?.end == date(Self.month.end))
             try host.take(Self.roll(billed).reported)
             #expect(host.kinds == ["started", "notice", "renewed"])
+            #expect(Self.credits(host, at: Self.month.end + day) == 200)
         }
+    }
+
+    /// The balance, of 200 a month.
+    private static func credits(_ host: Flow.Host, at time: Int64) -> Int64 {
+        let policy = CreditPolicy(["prod_basic": .init(credits: 200)])
+        return CreditStatement(of: host.state, under: policy, uses: [], at: date(time)).balance
     }
 
     @Test("a renewal that cannot be paid for ahead takes nothing of the period that runs")

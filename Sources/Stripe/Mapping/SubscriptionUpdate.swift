@@ -456,6 +456,21 @@ extension Mapping {
         }
     }
 
+    /// The charge of a period that takes no money any more: it was paid for ahead, or there is nothing to bill. Credits are those of
+    /// charged periods.
+    private func chargeOfNothing(for span: SubscriptionObject.Span, of subscription: SubscriptionObject) -> Fact? {
+        span.primary?.price.currency.map { currency in
+            .charge(
+                Fact.Charge(
+                    transaction: TransactionID("\(subscription.id)/period/\(span.start.wholeSeconds)"),
+                    price: Price(Money(minorUnits: 0, currency), .charged),
+                    at: span.start.date,
+                    periodStart: span.start.date
+                )
+            )
+        }
+    }
+
     private func periods(_ update: Update, changesProduct: Bool) -> Draft? {
         let (subscription, before) = (update.subscription, update.before)
         guard subscription.status == .active || subscription.status == .trialing, let span = subscription.latest
@@ -470,6 +485,7 @@ extension Mapping {
             let isReportedByInvoice =
                 before.hasNewInvoice && !subscription.isMetered && !subscription.isBilledAhead && !isEarlyConversion
             guard !isReportedByInvoice, let product = span.product else { return nil }
+            let takesNothing = !isEarlyConversion && (!before.hasNewInvoice || subscription.isBilledAhead)
             return Draft(
                 .periodBegan(update.lineage, product: product, start: span.start.date),
                 .renewed(
@@ -481,7 +497,8 @@ extension Mapping {
                     )
                 ),
                 about: update.subject,
-                effectiveAt: span.start
+                effectiveAt: span.start,
+                with: takesNothing ? chargeOfNothing(for: span, of: subscription) : nil
             )
         }
         guard before.start == nil || !changesProduct else { return nil }
