@@ -70,11 +70,6 @@ extension AppleAdapter {
                 guard !environments.contains(.production) || app.appAppleID != nil else {
                     throw ConfigurationError("app \(app.bundleID) needs its appAppleID, which Production requires")
                 }
-                // The data of all apps but the one that the id is of would be refused.
-                let isShared = apps.contains { $0.appAppleID == app.appAppleID && $0.bundleID != app.bundleID }
-                guard !environments.contains(.production) || !isShared else {
-                    throw ConfigurationError("app \(app.bundleID) needs an appAppleID of its own in Production")
-                }
             }
             guard environments.allSatisfy(\.isSigned) || !environments.contains(where: \.isSigned) else {
                 throw ConfigurationError(

@@ -44,23 +44,6 @@ struct AppleBoundaryTests {
         #expect(answer(unread, other).1.decision == .reject)
     }
 
-    // Apple requires no id in Sandbox, and data of another app than the one with this id would be refused.
-    @Test("two apps with one App Store id are refused in Production")
-    func sharedAppID() throws {
-        func adapter(_ apps: [AppleAdapter.Configuration.App], _ environments: Set<AppleEnvironment>) throws {
-            _ = try AppleFixture.adapter(trusting: cases.fixture.simulator) {
-                $0.apps = apps
-                $0.environments = environments
-            }
-        }
-        let first = AppleAdapter.Configuration.App(bundleID: "com.example.first", appAppleID: 1)
-        let second = AppleAdapter.Configuration.App(bundleID: "com.example.second", appAppleID: 1)
-        #expect(throws: ConfigurationError.self) { try adapter([first, second], [.production, .sandbox]) }
-        try adapter([first, second], [.sandbox])
-        try adapter([first, first], [.production])
-        try adapter([first, .init(bundleID: second.bundleID, appAppleID: 2)], [.production])
-    }
-
     @Test("the kept payload is the signed one, whatever stands beside it")
     func signedDocument() throws {
         let ours = try cases.delivery("SUBSCRIBED", "INITIAL_BUY", of: cases.transaction(), at: 0)

@@ -162,6 +162,19 @@ import Testing
         #expect(!configuration.warnings.joined().contains(secret))
     }
 
+    @Test(
+        "warns of a second app beside an App Store id in Production, where only one of them is known",
+        arguments: [(["production", "sandbox"], 1), (["sandbox"], 0)]
+    )
+    func secondApp(environments: [String], warnings: Int) throws {
+        let bench = try Bench()
+        let settings = bench.settings([
+            "source.apple.bundle_ids": .init(.stringArray(["com.example.app", "com.example.dev"]), isSecret: false),
+            "source.apple.environments": .init(.stringArray(environments), isSecret: false),
+        ])
+        #expect(try GatewayConfiguration(settings).warnings.count == warnings)
+    }
+
     private static let openSSL = "/usr/bin/openssl"
 
     @Test(

@@ -176,6 +176,11 @@ package struct Source: Sendable {
         let adapter = try AppleAdapter(configuration)
         var source = Source(settings.name, adapter.awaitingRevocation)
         source.revocation = revocation
+        if environments.contains(.production), Set(identifiers).count > 1 {
+            source.warnings.append(
+                "app_apple_id is of one of the bundle_ids, and Production data of the others is refused: each released app needs a source of its own"
+            )
+        }
         guard settings.reader.string(forKey: "key_file") != nil else { return source }
         let key = try AppStoreServerKey(
             issuerID: try settings.required("issuer_id"),
