@@ -30,7 +30,8 @@ let registry = PrometheusRegistry()
 MetricsSystem.bootstrap(registry)
 do {
     let environment = ProcessInfo.processInfo.environment
-    let configuration = try await GatewayConfiguration.load(file: arguments.first, environment: environment) { setting in
+    let file = arguments.first
+    let configuration = try await GatewayConfiguration.load(file: file, environment: environment) { setting in
         logger.warning("the setting \(setting) has no effect: it is misspelled, or nothing reads it next to the others")
     }
     try await Gateway(configuration, registry: registry, logger: logger).run()
