@@ -174,7 +174,8 @@ struct ChargeIndex {
             return items.contains { $0.product == product }
                 && Self.beginning(of: product, nearestTo: at, in: strands) == strand.start
         }
-        .min { $0.value.at < $1.value.at }
+        // What was taken pays for it, next to a statement that nothing is due.
+        .min { (Self.isFree($0) ? 1 : 0, $0.value.at) < (Self.isFree($1) ? 1 : 0, $1.value.at) }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
             let charge = named ?? assigned
             // Another purchase may take over a period that was charged ahead, and runs before that begins.
