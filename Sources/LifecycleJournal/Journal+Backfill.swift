@@ -267,7 +267,11 @@ extension Journal {
             if let failure = settled.failure { throw failure }
             answer = settled.answer
         } else {
-            // There are no bytes to keep: an entry that the webhook would have put into quarantine is only counted.
+            // There are no bytes to keep: an entry that the webhook would have put into quarantine is only counted. One that the provider
+            // refused to say more of is read again once it may be read.
+            if let failure = entry.outcome.failure, DeliveryError.Code.sayingNothing.contains(failure.code) {
+                throw failure
+            }
             answer = Acknowledgement(for: entry.outcome, provider: provider)
             if case .success(let normalization) = entry.outcome {
                 let time = now()

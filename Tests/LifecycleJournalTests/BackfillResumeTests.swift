@@ -77,6 +77,22 @@ struct BackfillResumeTests {
         #expect(report.unreadable == (reason == .unchanged ? 0 : 3))
     }
 
+    @Test(
+        "passes over nothing of which the provider has not said enough, and for which there are no bytes to keep",
+        arguments: [DeliveryError.Code.unavailable, .denied]
+    )
+    func unsaid(code: DeliveryError.Code) async throws {
+        let pages = Pages(failing: [], with: [.init(nil, .failure(DeliveryError(code, "", isAuthentic: true)))])
+        let journal = Journal(MemoryJournal(), now: { Self.now })
+        for _ in 0..<2 {
+            let error = await #expect(throws: DeliveryError.self) {
+                try await journal.backfill(from: pages, since: Self.now - 60)
+            }
+            #expect(error?.code == code)
+        }
+        #expect(pages.asked == [nil, nil])
+    }
+
     @Test("begins its window again where the provider refuses the position, once in each run")
     func refusedPosition() async throws {
         #expect(
