@@ -44,7 +44,7 @@ struct RefusalTests {
         }
         #expect(
             error?.message == """
-                SQLite: unable to open database file (14): the folder must exist, and be writable by this process
+                SQLite: unable to open database file (14): the folder must exist and be writable by this process, and the file be its own
                 """
         )
     }

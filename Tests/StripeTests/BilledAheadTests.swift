@@ -56,6 +56,20 @@ struct BilledAheadTests {
         }
     }
 
+    @Test("months of an invoice that was sent, and is not paid, give no credits")
+    func monthsOfSentInvoice() throws {
+        func sent(_ reported: Flow.Taken) -> Flow.Taken {
+            let body = String(decoding: reported.body, as: UTF8.self)
+                .replacing("\"charge_automatically\"", with: "\"send_invoice\"")
+            return (Array(body.utf8), reported.time)
+        }
+        var host = try Flow.Host(adapter(), [sent(Flow.began(Self.month, .endive))])
+        let (after, reported) = Self.roll(Self.month)
+        try host.take(sent(reported))
+        #expect(host.kinds == ["started", "renewed"])
+        #expect(Self.credits(host, at: after.start + day) == 0)
+    }
+
     @Test("a renewal that is paid for a week ahead pays out when its period begins")
     func renewalAhead() throws {
         let time = Self.month.end - 7 * day

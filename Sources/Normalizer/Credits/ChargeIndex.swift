@@ -175,7 +175,7 @@ struct ChargeIndex {
                 && Self.beginning(of: product, nearestTo: at, in: strands) == strand.start
         }
         // What was taken pays for it, next to a statement that nothing is due.
-        .min { (Self.isFree($0) ? 1 : 0, $0.value.at) < (Self.isFree($1) ? 1 : 0, $1.value.at) }
+        .min { (Self.takesMoney($0) ? 0 : 1, $0.value.at) < (Self.takesMoney($1) ? 0 : 1, $1.value.at) }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
             let charge = named ?? assigned
             // Another purchase may take over a period that was charged ahead, and runs before that begins.
@@ -241,6 +241,8 @@ struct ChargeIndex {
         let parts = charge.value.items?.map(\.price) ?? [charge.value.price.money]
         return parts.allSatisfy { ($0 ?? charge.value.price.money).amount.coefficient <= 0 }
     }
+
+    private static func takesMoney(_ charge: Register<Fact.Charge>) -> Bool { money(charge) != nil && !isFree(charge) }
 
     private static func money(_ charge: Register<Fact.Charge>) -> Money? {
         charge.value.price.role == .charged ? charge.value.price.money : nil

@@ -456,14 +456,16 @@ extension Mapping {
         }
     }
 
-    /// The charge of a period that takes no money any more: it was paid for ahead, or there is nothing to bill. Credits are those of
-    /// charged periods.
+    /// The charge of a period that takes no money any more: it was paid for ahead, for its list price, or there is nothing to bill. Credits
+    /// are those of charged periods.
     private func chargeOfNothing(for span: SubscriptionObject.Span, of subscription: SubscriptionObject) -> Fact? {
         span.primary?.price.currency.map { currency in
-            .charge(
+            let nothing = Money(minorUnits: 0, currency)
+            return .charge(
                 Fact.Charge(
                     transaction: TransactionID("\(subscription.id)/period/\(span.start.wholeSeconds)"),
-                    price: Price(Money(minorUnits: 0, currency), .charged),
+                    price: subscription.isMetered
+                        ? Price(nothing, .charged) : Price(span.primary?.price.money ?? nothing, .list),
                     at: span.start.date,
                     periodStart: span.start.date
                 )
@@ -485,7 +487,9 @@ extension Mapping {
             let isReportedByInvoice =
                 before.hasNewInvoice && !subscription.isMetered && !subscription.isBilledAhead && !isEarlyConversion
             guard !isReportedByInvoice, let product = span.product else { return nil }
-            let takesNothing = !isEarlyConversion && (!before.hasNewInvoice || subscription.isBilledAhead)
+            // An invoice that was sent may not be paid yet.
+            let isPaid = !subscription.sendsInvoices || subscription.isMetered
+            let takesNothing = isPaid && !isEarlyConversion && (!before.hasNewInvoice || subscription.isBilledAhead)
             return Draft(
                 .periodBegan(update.lineage, product: product, start: span.start.date),
                 .renewed(
