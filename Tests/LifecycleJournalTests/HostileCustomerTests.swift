@@ -4,7 +4,7 @@ import NormalizerTesting
 import Testing
 
 /// Acts that one customer can repeat at will.
-@Suite("A customer who does one thing again and again costs the same each time", .timeLimit(.minutes(5)))
+@Suite("A customer who does one thing again and again costs the same each time", .timeLimit(.minutes(15)))
 struct HostileCustomerTests {
     enum Life: String, CaseIterable {
         /// Changes the plan on Play, which a relay reports as another purchase each time.
