@@ -45,8 +45,10 @@ extension RevenueCatSubscription {
         graceUntil = try fields.text("grace_period_expires_date")
         refundedAt = try fields.text("refunded_at")
         resumesAt = try fields.text("auto_resume_date")
-        // It is null again once the charge succeeds, and says nothing of access. At Stripe the next period runs while it is unpaid.
-        let billingIssueAt = try fields.text("billing_issues_detected_at")
+        // It is null again once the charge succeeds, so one from before the period says nothing. Nor does it say anything of access: at
+        // Stripe the next period runs while it is unpaid.
+        billingIssueAt = try fields.text("billing_issues_detected_at")
+            .flatMap { issue in start.map { issue < $0 } == true ? nil : issue }
         let accessEnd = [end, graceUntil].compactMap(\.self).max()
         let unsubscribedAt = try fields.text("unsubscribe_detected_at")
         let periodType: RevenueCatEvent.PeriodType? = try fields.identifier("period_type")

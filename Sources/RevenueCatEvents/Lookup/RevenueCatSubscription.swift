@@ -94,6 +94,8 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     public var ownership: Fact.Ownership
     /// The price charged for the period, where stated.
     public var price: Price?
+    /// When a charge failed that has not succeeded since, where stated.
+    var billingIssueAt: Date?
 
     /// The SHA-256 of the part of the answer that it was read from, in hexadecimal.
     let digest: String
@@ -131,7 +133,7 @@ extension RevenueCatSubscription {
                         phase: phase ?? .regular,
                         transaction: transaction,
                         ownership: ownership,
-                        isProvisional: isUnpaid && store.statesUnpaidPeriods,
+                        isProvisional: mayBeUnpaid,
                         isPhaseInferred: phase == nil
                     )
                 )
@@ -217,6 +219,14 @@ extension RevenueCatSubscription {
 
     /// True if a charge has failed, and none has succeeded since.
     var isUnpaid: Bool { status == .inGracePeriod || status == .inBillingRetry }
+
+    /// True if the store may have stated the period without a payment for it: a charge has failed, or access is over, which the newer version
+    /// calls ``Status/expired`` whether it was paid or not. A charge that failed after the period is for the next one.
+    private var mayBeUnpaid: Bool {
+        guard store.statesUnpaidPeriods, isUnpaid || givesAccess == false, refundedAt == nil else { return false }
+        guard let billingIssueAt, let end = period?.end else { return true }
+        return billingIssueAt < end
+    }
 
     /// True if the answer says that no other product comes next. The older version of the API states none, and so says nothing.
     var keepsProduct: Bool { id != nil && autoRenewal == .willRenew && pendingProduct == nil }
