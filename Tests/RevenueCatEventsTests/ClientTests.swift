@@ -349,33 +349,55 @@ struct ClientTests {
         }
     }
 
-    /// The webhook of the withdrawal is lost, or does not name the product.
-    @Test("a planned change that the newer version does not show is over, and the older version shows none")
-    func withdrawnChange() async throws {
+    /// The webhook of the withdrawal is lost. Of the App Store and Google Play the host may have heard of the change before RevenueCat does.
+    @Test(
+        "a planned change that the newer version does not show is over where RevenueCat hears of each change itself",
+        arguments: ["stripe", "rc_billing", "app_store", "play_store"]
+    )
+    func withdrawnChange(store: String) async throws {
         let traps = TrapTests()
-        let planned = traps.event("PRODUCT_CHANGE", at: t0 + day, .first, changing: ["new_product_id": "basic_m"])
-        let kept = try await Self.subscription()
-        let changing = try await Self.subscription(["auto_renewal_status": "will_change_product"])
-        let older = try await Self.subscriber()
-        for (snapshot, next) in [(kept, nil), (changing, "basic_m"), (older, "basic_m")]
-            as [(RevenueCatSubscription, ProductID?)]
-        {
-            var ledger = try traps.ledger(traps.purchase, planned)
-            ledger.apply(snapshot.statement(about: Self.lineage, product: "pro_m", at: date(t0 + 2 * day)))
-            #expect(ledger[Self.lineage]?.snapshot(at: date(t0 + 3 * day)).pendingProduct == next)
+        let (name, sold) = (JSONText.string(store), JSONText.string(store.uppercased()))
+        let hearsItself = ["stripe", "rc_billing"].contains(store)
+        let cases: [(KeyValuePairs<String, JSONText?>, isOver: Bool)] = [
+            (["store": name], hearsItself),
+            (["store": name, "pending_changes": .null], hearsItself),
+            (["store": name, "pending_changes": ["product": ["id": "prod2"]]], false),
+            (["store": name, "auto_renewal_status": "will_change_product"], false),
+        ]
+        var answers: [(RevenueCatSubscription, isOver: Bool)] = []
+        for (changes, isOver) in cases { answers.append((try await Self.subscription(changes), isOver)) }
+        answers.append((try await Self.subscriber(["store": name]), false))
+        for (answer, isOver) in answers {
+            var ledger = try traps.ledger(
+                traps.event("INITIAL_PURCHASE", at: t0 + 5000, changing: ["store": sold]),
+                traps.event("PRODUCT_CHANGE", at: t0 + day, changing: ["store": sold, "new_product_id": "basic_m"])
+            )
+            let lineage = SubscriptionID(store: answer.store, environment: .production, id: "O1")
+            ledger.apply(answer.statement(about: lineage, product: "pro_m", at: date(t0 + 2 * day)))
+            let pending = ledger[lineage]?.snapshot(at: date(t0 + 3 * day)).pendingProduct
+            #expect(pending == (isOver ? nil : "basic_m"))
         }
+    }
 
-        let stripe = SubscriptionID(store: .stripe, environment: .production, id: "O1")
-        let stored: KeyValuePairs<String, JSONText?> = ["store": "STRIPE"]
-        var ledger = try traps.ledger(traps.event("INITIAL_PURCHASE", at: t0 + 5000, .first, changing: stored))
+    /// A webhook that reports a change shows that RevenueCat has heard of it.
+    @Test(
+        "a change that is looked up for its webhook is the one that the answer shows, or over",
+        arguments: [("STRIPE", PurchaseStore.stripe), ("APP_STORE", .appStore)]
+    )
+    func lookedUpChange(name: String, store: PurchaseStore) async throws {
+        let traps = TrapTests()
+        let lineage = SubscriptionID(store: store, environment: .production, id: "O1")
+        let sold: KeyValuePairs<String, JSONText?> = ["store": .string(name)]
+        var ledger = try traps.ledger(traps.event("INITIAL_PURCHASE", at: t0 + 5000, .first, changing: sold))
         for (at, next) in [(t0 + day, "basic_m"), (t0 + 2 * day, nil)] as [(Int64, String?)] {
             let item = Self.item([
-                "store": "stripe", "auto_renewal_status": next == nil ? "will_renew" : "will_change_product",
+                "store": .string(name.lowercased()),
+                "auto_renewal_status": next == nil ? "will_renew" : "will_change_product",
                 "pending_changes": next.map { ["product": ["store_identifier": .string($0)]] } ?? .null,
             ])
-            let change = traps.event("PRODUCT_CHANGE", at: at, .first, changing: stored)
+            let change = traps.event("PRODUCT_CHANGE", at: at, .first, changing: sold)
             _ = ledger.apply(try await Self.normalization(change, answeredWith: Self.list([item])))
-            #expect(ledger[stripe]?.snapshot(at: date(at + hour)).pendingProduct == next.map { ProductID($0) })
+            #expect(ledger[lineage]?.snapshot(at: date(at + hour)).pendingProduct == next.map { ProductID($0) })
         }
     }
 

@@ -96,6 +96,8 @@ public struct RevenueCatSubscription: Hashable, Sendable {
     public var price: Price?
     /// When a charge failed that has not succeeded since, where stated.
     var billingIssueAt: Date?
+    /// True if a planned change is shown, even one whose product cannot be read.
+    var hasPendingChange = false
 
     /// The SHA-256 of the part of the answer that it was read from, in hexadecimal.
     let digest: String
@@ -164,7 +166,7 @@ extension RevenueCatSubscription {
             )
             facts.append(.renewalIntent(.init(terms)))
         }
-        if keepsProduct { facts.append(.nextProduct(.init(nil))) }
+        if keepsProduct, !store.notifiesOneReceiver { facts.append(.nextProduct(.init(nil))) }
         facts.append(.billing(billing(at: date)))
         if status == .paused || autoRenewal == .willPause {
             facts.append(.pause(.init(status == .paused ? .paused : .scheduled, resumesAt: resumesAt)))
@@ -229,7 +231,7 @@ extension RevenueCatSubscription {
     }
 
     /// True if the answer says that no other product comes next. The older version of the API states none, and so says nothing.
-    var keepsProduct: Bool { id != nil && autoRenewal == .willRenew && pendingProduct == nil }
+    var keepsProduct: Bool { id != nil && autoRenewal == .willRenew && !hasPendingChange }
 
     /// True if the store will try to renew; nil if RevenueCat does not know.
     public var willRenew: Bool? {
@@ -308,7 +310,9 @@ extension RevenueCatSubscription {
         givesAccess = try fields.flag("gives_access")
         autoRenewal = try fields.open("auto_renewal_status")
         ownership = try fields.identifier("ownership") == "family_shared" ? .familyShared : .purchased
-        if let changes = fields.reader.optionalValue("pending_changes"), changes.kind == .object,
+        let changes = fields.reader.optionalValue("pending_changes")
+        hasPendingChange = changes != nil
+        if let changes, changes.kind == .object,
             let next = try ObjectReader(changes).optionalValue("product"), next.kind == .object
         {
             var next = FieldReader(try ObjectReader(next), isStrict: true)

@@ -305,6 +305,15 @@ extension PurchaseStore {
     /// https://docs.stripe.com/billing/invoices/subscription
     var statesUnpaidPeriods: Bool { self == .stripe }
 
+    /// True if the store sends an app's notifications to one address, which may be the host's. RevenueCat then sees a change late, when the app
+    /// opens or a period ends: https://www.revenuecat.com/docs/platform-resources/server-notifications
+    var notifiesOneReceiver: Bool {
+        switch self {
+        case .appStore, .macAppStore, .playStore: true
+        default: false
+        }
+    }
+
     /// True if the customer can keep a refunded purchase. On the web a merchant may give money back and leave access as
     /// it is; RevenueCat then states the end that was paid for. The app stores take back what they refund, and so does RevenueCat's own
     /// Web Billing: https://www.revenuecat.com/docs/web/web-billing/refunding-payments
