@@ -82,6 +82,24 @@ struct CustomerQuestionTests {
         #expect(looked.events.map(\.kind) == [.productChangeScheduled])
     }
 
+    /// A plan and its add-on, for example.
+    @Test("of two that give access and began at once, the one that ends last", arguments: [false, true])
+    func endsLast(isReversed: Bool) async throws {
+        let longer = ClientTests.item(["current_period_ends_at": .integer(t2), "ends_at": .integer(t2)])
+        let transport = StubTransport()
+        transport.on(.init(where: Self.isProduct), respond: ClientTests.response(200, Self.product("pro_m")))
+        let items = isReversed ? [longer, ClientTests.item()] : [ClientTests.item(), longer]
+        transport.on(.any, respond: ClientTests.response(200, ClientTests.list(items)))
+        var question = Self.question()
+        question.askedAt = date(t0 + day)
+        guard case .stated(let results) = try await ClientTests.client(transport).ask(question) else {
+            Issue.record("no answer")
+            return
+        }
+        let ledger = AccountLedger(applying: results)
+        #expect(ledger[ClientTests.lineage]?.snapshot(at: date(t0 + day)).period?.end == date(t2))
+    }
+
     /// `original_app_user_id` is the id of a device before the login, which no webhook has named.
     @Test("an answer is about the customer that has the purchase, by whatever id RevenueCat knew that one first")
     func presentOwner() async throws {
@@ -128,6 +146,91 @@ struct CustomerQuestionTests {
                 }
             }
         }
+    }
+
+    // MARK: The customer's ids
+
+    /// The outcome of a question about a purchase of the device `d1`.
+    private struct Ids: Equatable {
+        /// The owner's, of the answer.
+        var found: [String]
+        /// The queries to the list of ids.
+        var queries: [String?]
+    }
+
+    private static let list = "/v2/projects/proj1/customers/d1/aliases"
+
+    private static func ids(_ ids: [String], hasNext: Bool = false) -> HTTPTransportResponse {
+        ClientTests.response(
+            200,
+            ClientTests.list(
+                ids.map { "{\"object\":\"customer.alias\",\"id\":\"\($0)\"}" },
+                next: hasNext ? list + "?starting_after=\(ids.last ?? "")" : nil
+            )
+        )
+    }
+
+    private static func ids(
+        knowing known: [String],
+        isSubscription: Bool = true,
+        _ pages: [HTTPTransportResponse]
+    ) async throws -> Ids {
+        let transport = StubTransport()
+        transport.on(.init(where: isProduct), respond: ClientTests.response(200, product("pro_m")))
+        for page in pages.dropLast() {
+            transport.on(.init(.get, path: list), times: 1) { (_) throws(HTTPTransportError) in page }
+        }
+        if let last = pages.last { transport.on(.init(.get, path: list), respond: last) }
+        let changes: KeyValuePairs<String, JSONText?> = ["customer_id": "d1"]
+        let item = isSubscription ? ClientTests.item(changes) : PurchaseLookupTests.item(changes)
+        transport.on(.any, respond: ClientTests.response(200, ClientTests.list([item])))
+        var question = question()
+        question.accounts = known.map { .init($0, .appUserID) }
+        question.isSubscription = isSubscription
+        guard case .stated(let results) = try await ClientTests.client(transport).ask(question) else {
+            throw SimulatorError("no answer")
+        }
+        let owners = results.flatMap(\.statements).flatMap(\.facts).compactMap { fact -> Account? in
+            if case .owner(let owner) = fact { owner } else { nil }
+        }
+        return Ids(
+            found: owners.first?.identifiers.map(\.id) ?? [],
+            queries: transport.requests.filter { $0.url.path == list }.map(\.url.query)
+        )
+    }
+
+    @Test("a customer's ids are read until one is known, and not at all if the named one is", arguments: [true, false])
+    func knownID(isSubscription: Bool) async throws {
+        let pages = [
+            Self.ids(["d1", "d2"], hasNext: true), Self.ids(["d3", "u2"], hasNext: true), Self.ids(["d4"]),
+        ]
+        let second: [String?] = [nil, "starting_after=d2"]
+        for (known, expected) in [
+            (["u2"], Ids(found: ["d1", "d2", "d3", "u2"], queries: second)),
+            (["d2"], Ids(found: ["d1", "d2"], queries: [nil])),
+            (["u2", "d1"], Ids(found: ["d1"], queries: [])),
+            // An import knows none.
+            ([], Ids(found: ["d1", "d2", "d3", "u2", "d4"], queries: second + ["starting_after=u2"])),
+        ] {
+            #expect(try await Self.ids(knowing: known, isSubscription: isSubscription, pages) == expected)
+        }
+    }
+
+    @Test("a customer with more ids than are read has those that were, and so has one whose ids a key may not read")
+    func unreadIDs() async throws {
+        let endless = try await Self.ids(knowing: ["u2"], [Self.ids(["d2"], hasNext: true)])
+        #expect(endless.found == ["d1"] + Array(repeating: "d2", count: 50))
+        #expect(endless.queries.count == 50)
+        let refused = try await Self.ids(knowing: ["u2"], [ClientTests.response(403, "{}")])
+        #expect(refused == Ids(found: ["d1"], queries: [nil]))
+    }
+
+    @Test("without an answer about the ids there is none about the purchase", arguments: [401, 503])
+    func idsRefused(status: Int) async throws {
+        let error = await #expect(throws: DeliveryError.self) {
+            try await Self.ids(knowing: ["u2"], [ClientTests.response(status, "{}")])
+        }
+        #expect(error?.code == (status == 401 ? .denied : .unavailable))
     }
 
     static let isProduct: @Sendable (HTTPTransportRequest) -> Bool = { $0.url.path.contains("/products/") }

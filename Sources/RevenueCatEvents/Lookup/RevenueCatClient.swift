@@ -39,7 +39,7 @@ public struct RevenueCatClient: Sendable {
     public var maximumAttempts = 4
     /// How long a request may take with all its attempts and waits.
     public var deadline: Duration = .seconds(90)
-    /// How many pages of a list are read at most.
+    /// How many pages of a list are read at most. A longer list throws `unavailable`, except that of a customer's ids.
     public var maximumPages = 50
     /// Which clock the waits between attempts are taken on.
     public var clock: any Clock<Duration> = ContinuousClock()
@@ -200,6 +200,24 @@ public struct RevenueCatClient: Sendable {
         query: [HTTPSURL.QueryItem],
         _ readPage: ([UInt8]) throws(JSONError) -> (items: [Item], nextPage: String?)
     ) async throws(DeliveryError) -> [Item]? {
+        guard let list = try await pages(path, query: query, until: { _ in false }, readPage) else { return nil }
+        guard !list.hasMore else {
+            throw DeliveryError(
+                .unavailable,
+                "the list has more than \(maximumPages) pages, the most that are read",
+                isAuthentic: true
+            )
+        }
+        return list.items
+    }
+
+    /// Reads pages until they are enough, ``maximumPages`` at most, at ``pace``; nil if RevenueCat knows no such thing.
+    func pages<Item>(
+        _ path: [HTTPSURL.PathSegment],
+        query: [HTTPSURL.QueryItem] = [],
+        until isEnough: ([Item]) -> Bool,
+        _ readPage: ([UInt8]) throws(JSONError) -> (items: [Item], nextPage: String?)
+    ) async throws(DeliveryError) -> (items: [Item], hasMore: Bool)? {
         var response = try await get(path, query: query)
         guard response.status == 200 else { return nil }
         var items: [Item] = []
@@ -207,15 +225,10 @@ public struct RevenueCatClient: Sendable {
         while true {
             let page = try read(response.body, readPage)
             items += page.items
-            guard let next = page.nextPage, !next.isEmpty else { return items }
-            guard pages < maximumPages else {
-                throw DeliveryError(
-                    .unavailable,
-                    "the list has more than \(maximumPages) pages, the most that are read",
-                    isAuthentic: true
-                )
-            }
+            guard let next = page.nextPage, !next.isEmpty else { return (items, false) }
+            guard pages < maximumPages, !isEnough(items) else { return (items, true) }
             pages += 1
+            try? await clock.sleep(for: pace)
             response = try await send { () throws(HTTPTransportError) in
                 try HTTPTransportRequest(.get, try Self.page(next, of: path), timeout: timeout)
             }

@@ -84,17 +84,21 @@ extension RevenueCatClient: LineageQuestions {
     }
 
     /// The customer's other ids, if the newer version names it by one that no statement has named: it may have the purchase by another id
-    /// (<https://www.revenuecat.com/docs/customers/user-ids>). A key without the permission to read them leaves them out.
+    /// (<https://www.revenuecat.com/docs/customers/user-ids>). One that is known suffices, since it leads to the others. A key without the
+    /// permission to read them leaves them out.
     private func aliases(
         of customer: String?,
         _ question: LineageQuestion
     ) async throws(DeliveryError) -> [String] {
-        guard case .v2(let project) = api, let customer, !customerIDs(question).contains(customer) else { return [] }
+        func isKnown(_ id: String) -> Bool { question.accounts.contains(Account.Identifier(id, .appUserID)) }
+        guard case .v2(let project) = api, let customer, !isKnown(customer) else { return [] }
         let path: [HTTPSURL.PathSegment] = [
             "v2", "projects", HTTPSURL.PathSegment(project), "customers", HTTPSURL.PathSegment(customer), "aliases",
         ]
+        try? await clock.sleep(for: pace)
         do throws(DeliveryError) {
-            return (try await list(path, query: [], Self.ids) ?? []).filter { $0 != customer && !$0.isEmpty }
+            let ids = try await pages(path, until: { $0.contains(where: isKnown) }, Self.ids)?.items ?? []
+            return ids.filter { $0 != customer && !$0.isEmpty }
         } catch {
             guard (error.underlying as? RevenueCatAPIError)?.status == 403 else { throw error }
             return []

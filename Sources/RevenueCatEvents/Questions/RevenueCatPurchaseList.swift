@@ -30,11 +30,11 @@ public struct RevenueCatPurchaseList: PurchaseList {
             for customer in customers {
                 try? await client.clock.sleep(for: client.pace)
                 if case .known(let subscriptions) = try await client.customer(customer) {
-                    for subscription in subscriptions { add(subscription, of: customer, at: time, to: &page) }
+                    for subscription in subscriptions { add(subscription, at: time, to: &page) }
                 }
                 try? await client.clock.sleep(for: client.pace)
                 if case .known(let purchases) = try await client.purchases(ofCustomer: customer) {
-                    for purchase in purchases { add(purchase, of: customer, at: time, to: &page) }
+                    for purchase in purchases { add(purchase, at: time, to: &page) }
                 }
             }
             if hasMore, let last = customers.last, last != position { page.next = last }
@@ -44,12 +44,8 @@ public struct RevenueCatPurchaseList: PurchaseList {
         }
     }
 
-    private func add(
-        _ subscription: RevenueCatSubscription,
-        of customer: String,
-        at time: Date,
-        to page: inout PurchaseListPage
-    ) {
+    // No question names the customer: the id in the list is that of the answer, and another one may be the app's own.
+    private func add(_ subscription: RevenueCatSubscription, at time: Date, to page: inout PurchaseListPage) {
         let identifier = subscription.storeIdentifier ?? subscription.id ?? ""
         let lineage = PurchaseStatement.lineage(identifier, in: subscription.store, subscription.environment)
         let isAskedAtStore = lineage.store == .appStore && asksAppStore
@@ -58,21 +54,14 @@ public struct RevenueCatPurchaseList: PurchaseList {
             return
         }
         var question = LineageQuestion(lineage, askedAt: time)
-        question.accounts = [Account.Identifier(customer, .appUserID)]
         question.namesOnlyTransaction = isAskedAtStore
         page.questions.append(question)
     }
 
-    private func add(
-        _ purchase: RevenueCatPurchase,
-        of customer: String,
-        at time: Date,
-        to page: inout PurchaseListPage
-    ) {
+    private func add(_ purchase: RevenueCatPurchase, at time: Date, to page: inout PurchaseListPage) {
         guard let lineage = purchase.lineage else { return }
         var question = LineageQuestion(lineage, askedAt: time)
         question.isSubscription = false
-        question.accounts = [Account.Identifier(customer, .appUserID)]
         page.questions.append(question)
     }
 }
