@@ -222,6 +222,96 @@ struct PlayRuleTests {
         #expect(Self.affected(past) == [false])
     }
 
+    private static func voidedAnswer(
+        _ product: Int,
+        _ answer: PlayAnswer,
+        order members: String
+    ) throws -> Normalization {
+        try ResolutionMapping(
+            resolved: Play.resolved(
+                Vectors.voidedHint(product, 1, order: Vectors.order),
+                [
+                    .init(product == 1 ? .subscription : .product, about: Vectors.token, answer),
+                    Play.found(.order, for: Vectors.order, #"{"orderId":"\#(Vectors.order)",\#(members)}"#),
+                ]
+            )
+        ).normalization
+    }
+
+    private static func reported(_ result: Normalization) -> [String] {
+        let events = result.events.compactMap { event -> String? in
+            guard case .refunded(let refund) = event.event else { return event.kind.rawValue }
+            return refund.scope == .full ? "all" : "part \(event.price?.money.amount.description ?? "")"
+        }
+        let facts = result.statements.flatMap(\.facts).compactMap { fact -> String? in
+            guard case .refund(let refund) = fact else { return nil }
+            return refund.scope == .full ? "all" : "part"
+        }
+        return events + facts
+    }
+
+    private static let processedPart =
+        #"{"state":"PROCESSED_SUCCESSFULLY","refundDetails":{"total":\#(Vectors.money(2))}}"#
+
+    @Test(
+        "a refund is what its order says of it, whether Google still keeps the purchase or not",
+        arguments: [
+            (#""state":"REFUNDED""#, ["all", "all"]),
+            (#""state":"PENDING_REFUND""#, ["unmapped"]),
+            (#""state":"PROCESSED","orderHistory":{"processedEvent":{}}"#, []),
+            (#""state":"PARTIALLY_REFUNDED""#, ["unmapped"]),
+            (
+                #""state":"PARTIALLY_REFUNDED","orderHistory":{"partialRefundEvents":[{"state":"PENDING"}]}"#,
+                ["unmapped"]
+            ),
+            (
+                #""state":"PARTIALLY_REFUNDED","orderHistory":{"partialRefundEvents":[\#(processedPart)]}"#,
+                ["part 2", "part"]
+            ),
+        ]
+    )
+    func refundByOrder(order: String, reported: [String]) throws {
+        for product in [1, 2] {
+            let gone = try Self.voidedAnswer(product, PlayAnswer(.gone, status: 410), order: order)
+            #expect(Self.reported(gone) == reported, "\(product)")
+        }
+        let running = PlayAnswer(.found, status: 200, body: Array(Self.bought.json.utf8))
+        #expect(Self.reported(try Self.voidedAnswer(1, running, order: order)) == reported)
+    }
+
+    @Test("a part of an order of several products that are kept no more has no product to name")
+    func partOfSeveral() throws {
+        let members =
+            #""state":"PARTIALLY_REFUNDED","lineItems":[{"productId":"a"},{"productId":"b"}],"#
+            + #""orderHistory":{"partialRefundEvents":[\#(Self.processedPart)]}"#
+        let gone = try Self.voidedAnswer(2, PlayAnswer(.gone, status: 410), order: members)
+        #expect(Self.reported(gone) == ["unmapped"])
+    }
+
+    @Test("a part of a one-time purchase that does not state its quantities is not all of it")
+    func partWithoutQuantity() throws {
+        let members =
+            #""state":"PARTIALLY_REFUNDED","orderHistory":{"partialRefundEvents":[\#(Self.processedPart)]}"#
+        let bought = PlayAnswer(.found, status: 200, body: Array(Vectors.Product().json.utf8))
+        #expect(Self.reported(try Self.voidedAnswer(2, bought, order: members)) == ["unmapped"])
+    }
+
+    @Test("a chargeback has the id of its refund, also for a part, whichever of the two it is called")
+    func chargebackOfPart() throws {
+        let product = Vectors.Product(details: ["quantity": "10", "refundableQuantity": "8"])
+        let row = VoidedPurchaseHistoryTests.row(Vectors.token, Vectors.productOrder, reason: 7)
+        let hint = Vectors.voidedHint(2, 2, order: Vectors.productOrder)
+        let told = try Play.mapProduct(hint, product)
+        let read = try Play.mapProduct(
+            hint,
+            product,
+            others: [Play.found(.voidedPurchase, for: Vectors.productOrder, row)]
+        )
+        #expect(told.events.map(\.kind) == [.refunded])
+        #expect(read.events.map(\.kind) == [.chargeback])
+        #expect(read.events.map(\.id) == told.events.map(\.id))
+    }
+
     /// A refund's effect on the current period.
     private static func affected(_ events: [NormalizedEvent]) -> [Bool?] {
         events.compactMap { event -> Bool?? in

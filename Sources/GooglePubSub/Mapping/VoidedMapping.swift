@@ -42,13 +42,10 @@ extension ResolutionMapping {
         // For a purchase that continues, the answer does not show why access stayed. For a replaced one, it does not
         // show if the successor continues the order.
         let affectsCurrentPeriod: Bool? = isCurrent && !item.isUsedUp ? (item.isTakenAway ? true : nil) : false
-        let scope = order?.refundScope ?? .full
-        let isUnderWay = order?.isRefundUnderWay == true
-        // A hint is no proof of money.
-        let isProven = order?.isPaidInFull != true && !isUnderWay
+        let scope = scope(of: order)
         func part(_ other: PlayItem, drafts: [EventDraft] = []) -> LineageDraft {
             var part = lineage(other, drafts: drafts)
-            if isProven, refunded.contains(where: { $0.lineage == other.lineage }) {
+            if let scope, refunded.contains(where: { $0.lineage == other.lineage }) {
                 part.subject.facts.append(other.refund(by: hint.transaction, scope: scope, at: refundedAt))
             }
             return part
@@ -62,9 +59,8 @@ extension ResolutionMapping {
             )
         }
         var drafts = [
-            isUnderWay
-                ? unmapped(hint, of: item.lineage)
-                : moneyBack(
+            scope.map { scope in
+                moneyBack(
                     lineage: item.lineage,
                     transaction: hint.transaction,
                     periodStart: item.firstStart(paidBy: hint.transaction),
@@ -74,6 +70,7 @@ extension ResolutionMapping {
                     row: row,
                     affectsCurrentPeriod: affectsCurrentPeriod
                 )
+            } ?? unmapped(hint, of: item.lineage)
         ]
         if item.endsWithRefund(by: hint.transaction) { drafts += SubscriptionMapping(item: item).drafts }
         return normalization(
@@ -101,6 +98,14 @@ extension ResolutionMapping {
         return refunded
     }
 
+    /// How much of an order went back by now; nil if nothing has, since a hint is no proof of money, or if the order does not say yet how
+    /// much. Without the order, the notification alone says that all of it has.
+    private func scope(of order: PlayOrder?) -> LifecycleEvent.Refund.Scope? {
+        guard let order else { return .full }
+        if order.isPaidInFull || order.isRefundUnderWay { return nil }
+        return order.refundScope ?? (order.isRefundedInFull || order.state != .partiallyRefunded ? .full : nil)
+    }
+
     /// A refund that is under way, or of an unknown part: reported as it is, without a number to make up.
     private func unmapped(
         _ hint: DeveloperNotification.VoidedPurchaseHint,
@@ -124,9 +129,9 @@ extension ResolutionMapping {
         guard answer.outcome == .found else { return try voidedUnanswered(hint, answer) }
         let products = try products(answer, token: hint.purchaseToken)
         let order = voidedOrder(hint)
-        // How much of it is on its way, an order does not say.
-        let isUnderWay = order?.isRefundUnderWay == true
-        let type = isUnderWay ? nil : hint.refundType
+        // An order that went back in part, or is about to, does not say what of.
+        let isWhole = scope(of: order) == .full
+        let type = isWhole ? hint.refundType : nil
         let scopes = products.purchase.lineItems.map { scope(of: products.purchase, item: $0, order, type) }
         var lineages = moneyBack(
             products,
@@ -135,8 +140,7 @@ extension ResolutionMapping {
             order: order,
             row: voidedRow(hint)
         )
-        let isPart =
-            hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false || isUnderWay
+        let isPart = hint.refundType == .quantityBasedPartial || hint.refundType?.isKnown == false || !isWhole
         if isPart, order?.isPaidInFull != true, scopes.allSatisfy({ $0 == nil }) {
             let draft = unmapped(hint, of: products.lineage)
             lineages[0] = products.lineage(0, drafts: [draft], facts: products.facts(0))
@@ -239,10 +243,11 @@ extension ResolutionMapping {
         affectsCurrentPeriod: Bool?
     ) -> EventDraft {
         let price = amount.map { Price($0, .refund) }
+        // One identity, whichever it is called: a relay calls a chargeback a refund, and only the list may name the reason.
+        let id = EventID.refunded(lineage, refund: Self.refund(transaction.payment(from: periodStart), scope))
         if order?.refund?.reason == .chargeback || row?.reason == .chargeback {
-            // The same money, which relays call a refund: one identity.
             return EventDraft(
-                id: .refunded(lineage, refund: transaction.payment(from: periodStart).rawValue),
+                id: id,
                 event: .chargeback(.init(stage: .lost, transaction: transaction, amount: amount)),
                 occurredAt: order?.refund?.time ?? row?.voidedTime,
                 transaction: transaction,
@@ -251,7 +256,7 @@ extension ResolutionMapping {
             )
         }
         return EventDraft(
-            id: .refunded(lineage, refund: Self.refund(transaction.payment(from: periodStart), scope)),
+            id: id,
             event: .refunded(
                 .init(
                     transaction: transaction,
@@ -291,6 +296,14 @@ extension ResolutionMapping {
         }
     }
 
+    /// The events of an order that does not say how much went back: none if nothing has.
+    private func withoutScope(
+        _ hint: DeveloperNotification.VoidedPurchaseHint,
+        of lineage: SubscriptionID
+    ) -> [EventDraft] {
+        voidedOrder(hint)?.isPaidInFull == true ? [] : [unmapped(hint, of: lineage)]
+    }
+
     /// An order of a subscription may have paid for any of its periods.
     private func forgottenSubscription(
         _ hint: DeveloperNotification.VoidedPurchaseHint,
@@ -298,18 +311,23 @@ extension ResolutionMapping {
         by answer: PlayAnswer
     ) -> LineageDraft {
         let order = voidedOrder(hint)
+        guard let scope = scope(of: order) else {
+            let subject = EventSubject(facts: [closure(of: answer)])
+            return LineageDraft(lineage, drafts: withoutScope(hint, of: lineage), subject: subject)
+        }
         let draft = moneyBack(
             lineage: lineage,
             transaction: hint.transaction,
             // It distinguishes the first order.
             periodStart: order?.periodStart,
-            scope: .full,
+            scope: scope,
             amount: order?.refunded,
             order: order,
             row: voidedRow(hint),
             affectsCurrentPeriod: nil
         )
-        let facts = [forgottenRefund(hint.transaction, order, endsAccess: false), closure(of: answer)]
+        let refund = forgottenRefund(hint.transaction, of: order, scope: scope, endsAccess: false)
+        let facts = [refund, closure(of: answer)]
         return LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: facts))
     }
 
@@ -321,30 +339,41 @@ extension ResolutionMapping {
     ) -> [LineageDraft] {
         let order = voidedOrder(hint)
         var lines = PlayAddOns.inOrder(order?.lineItems ?? []) { ($0.productID, $0.purchaseOptionID) }
+        // Which of several products a part was paid for, an order does not say.
+        guard let scope = scope(of: order), scope == .full || lines.count < 2 else {
+            return withoutScope(hint, of: lineage)
+                .map { LineageDraft(lineage, drafts: [$0], subject: EventSubject()) }
+        }
         if lines.count > Limits.lineItems { lines = [] }
         let products = lines.map(\.productID)
-        let amounts = order?.refunded(of: lines.map { ($0, true) })
-        return (0..<max(1, lines.count)).map { index in
+        let refunded = lines.isEmpty ? [nil] : lines.map(Optional.some)
+        let amounts = order?.refunded(of: refunded.map { ($0, scope == .full) })
+        return refunded.indices.map { index in
             let transaction = hint.transaction.payment(for: index, of: products)
             let draft = moneyBack(
                 lineage: lineage,
                 transaction: transaction,
-                scope: .full,
+                scope: scope,
                 amount: amounts?[index],
                 order: order,
                 row: voidedRow(hint),
                 affectsCurrentPeriod: nil
             )
-            let facts = [forgottenRefund(transaction, order, endsAccess: true)]
-            return LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: facts))
+            let refund = forgottenRefund(transaction, of: order, scope: scope, endsAccess: scope == .full)
+            return LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: [refund]))
         }
     }
 
-    private func forgottenRefund(_ transaction: TransactionID, _ order: PlayOrder?, endsAccess: Bool) -> Fact {
+    private func forgottenRefund(
+        _ transaction: TransactionID,
+        of order: PlayOrder?,
+        scope: LifecycleEvent.Refund.Scope,
+        endsAccess: Bool
+    ) -> Fact {
         .refund(
             Fact.RefundState(
                 transaction: transaction,
-                scope: .full,
+                scope: scope,
                 at: order?.refund?.time ?? eventTime,
                 periodStart: nil,
                 endsAccess: endsAccess
