@@ -169,6 +169,16 @@ struct AcknowledgementTests {
         }
     }
 
+    @Test("what Google does not show for its state is not taken for done: it may be taken back")
+    func refusedForItsState() async throws {
+        let body = #"{"error":{"code":400,"status":"FAILED_PRECONDITION"}}"#
+        let answerer = try answerer(HTTPTransportResponse(status: 400, body: Array(body.utf8)))
+        for kind in [GooglePurchase.Kind.subscription, .product] {
+            let error = await #expect(throws: DeliveryError.self) { try await answerer.answer(Self.owed(kind)) }
+            #expect(error?.code == .malformed)
+        }
+    }
+
     @Test("purchases of another app are not owed by this adapter")
     func business() throws {
         let answerer = try answerer(HTTPTransportResponse(status: 410))

@@ -124,11 +124,18 @@ struct PlayDeveloperAPITests {
         )
     }
 
-    @Test("a request that fails for the state of the purchase is refused, where nothing was asked")
-    func acknowledgesNothingThatIsOver() async throws {
+    @Test("only a subscription is gone by a request that fails for its state, and only where it was asked about")
+    func failsForTheState() async throws {
         transport.on(.any, respond: Self.error(400, reason: "failedPrecondition"))
-        let answer = try await api().acknowledgeProduct(id: "coins", purchaseToken: "t", packageName: Google.package)
-        #expect(answer.outcome == .invalid)
+        let api = try api()
+        for answer in [
+            await api.acknowledgeProduct(id: "coins", purchaseToken: "t", packageName: Google.package),
+            await api.acknowledgeSubscription(id: "p", purchaseToken: "t", packageName: Google.package),
+            await api.product(purchaseToken: "t", packageName: Google.package),
+            await api.order("GPA.1", packageName: Google.package),
+            await api.voidedPurchases(packageName: Google.package),
+        ] { #expect(answer.outcome == .invalid) }
+        #expect(await api.subscription(purchaseToken: "t", packageName: Google.package).outcome == .gone)
     }
 
     static let hostileTokens = [

@@ -41,9 +41,13 @@ public struct PlayAcknowledgements: OwedAnswers {
             case .subscription: await api.subscription(purchaseToken: handle.token, packageName: handle.app)
             case .product: await api.product(purchaseToken: handle.token, packageName: handle.app)
             }
-        guard found.outcome != .gone else { return }
-        // A purchase of a moment ago may not be known everywhere yet.
-        guard found.outcome == .found else { throw found.error(about: "the purchase", unknown: .unavailable) }
+        let isRefused = found.outcome == .gone && found.status == 400
+        guard found.outcome != .gone || isRefused else { return }
+        guard found.outcome == .found else {
+            // A purchase of a moment ago may not be known everywhere yet. One that Google refuses to show for its state may still be
+            // taken back.
+            throw found.error(about: "the purchase", unknown: isRefused ? .malformed : .unavailable)
+        }
         let answer: PlayAnswer?
         do throws(JSONError) {
             switch kind {

@@ -25,19 +25,16 @@ extension PlayAnswer {
             return
         }
         self.init(
-            Self.outcome(response, isQuestion: hasBody),
+            Self.outcome(response),
             status: response.status,
             reason: APIErrorBody(response.body).reason,
             answeredAt: date
         )
     }
 
-    private static func outcome(_ response: HTTPTransportResponse, isQuestion: Bool) -> Outcome {
+    private static func outcome(_ response: HTTPTransportResponse) -> Outcome {
         if isTransient(response) { return .unavailable }
         switch response.status {
-        // "no longer available for query because it has been expired for too long", which subscriptionsv2 says in place of 410
-        // (https://itneko.com/google-subscription-long-expired-receipt/).
-        case 400 where isQuestion && APIErrorBody(response.body).isAboutState: return .gone
         case 400: return .invalid
         // Not the purchase but the app is unknown to the service account: it was moved to another developer account, say.
         case 404 where APIErrorBody(response.body).isAboutApplication: return .denied
@@ -57,6 +54,9 @@ extension PlayAnswer {
         default: false
         }
     }
+
+    /// True if the request is right, and what it is about is not in the state for it.
+    var isAboutState: Bool { outcome == .invalid && reason.map(APIErrorBody.stateReasons.contains) ?? false }
 
     /// True if an access token was refused, or there was none: then Google has said nothing of our rights.
     var isAboutAccessToken: Bool {
@@ -99,7 +99,7 @@ struct APIErrorBody {
         "authError", "required", "expired", "UNAUTHENTICATED", "ACCESS_TOKEN_EXPIRED", "CREDENTIALS_MISSING",
     ]
     private static let permissionReasons = ["permissionDenied", "PERMISSION_DENIED"]
-    private static let stateReasons = ["failedPrecondition", "FAILED_PRECONDITION"]
+    static let stateReasons = ["failedPrecondition", "FAILED_PRECONDITION"]
 
     /// Every reason that is a word, and the error's status.
     private let reasons: [String]
@@ -127,9 +127,6 @@ struct APIErrorBody {
     var reason: String? { reasons.first }
 
     var isAboutApplication: Bool { reasons.contains("applicationNotFound") }
-
-    /// True if the request is right, and what it is about is not in the state for it.
-    var isAboutState: Bool { reasons.contains(where: Self.stateReasons.contains) }
 
     var isAboutQuota: Bool { reasons.contains(where: Self.quotaReasons.contains) }
 

@@ -13,7 +13,7 @@ public struct PlayAnswer: Sendable, Hashable, Codable {
         case found
         /// The request was carried out; there is nothing to read.
         case done
-        /// Google no longer keeps it (410, or 400 for its state): more than 60 days after its end, or the account is deleted.
+        /// Google no longer keeps it (410, or 400 for the state of a subscription): more than 60 days after its end, or the account is deleted.
         case gone
         /// Google does not know it (404), or not yet.
         case notFound = "not_found"

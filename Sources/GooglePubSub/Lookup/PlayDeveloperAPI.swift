@@ -63,7 +63,11 @@ public struct PlayDeveloperAPI: Sendable {
     /// The state of a subscription (`purchases.subscriptionsv2.get`).
     public func subscription(purchaseToken: String, packageName: String) async -> PlayAnswer {
         guard purchaseToken.utf8.count <= Self.maximumTokenBytes else { return .refusedHere }
-        return await get(packageName, ["purchases", "subscriptionsv2", "tokens", .init(purchaseToken)])
+        var answer = await get(packageName, ["purchases", "subscriptionsv2", "tokens", .init(purchaseToken)])
+        // "no longer available for query because it has been expired for too long", which this method says in place of 410
+        // (https://itneko.com/google-subscription-long-expired-receipt/).
+        if answer.isAboutState { answer.outcome = .gone }
+        return answer
     }
 
     /// The state of a one-time purchase (`purchases.productsv2.getproductpurchasev2`).
