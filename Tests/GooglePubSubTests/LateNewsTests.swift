@@ -136,6 +136,10 @@ struct LateNewsTests {
             }
             let began = try Play.map(4, purchase, at: Self.start, askedAt: askedAt)
             #expect(began.events.map(\.kind) == kinds)
+            for case .renewed(let renewed) in began.events.map(\.event) {
+                let end = try #require(renewed.period.end)
+                #expect(end.timeIntervalSince(renewed.period.start) <= 7 * 86_400, "\(state)")
+            }
             let renewed = try Play.map(2, purchase, at: Self.start + 7 * Self.day, askedAt: askedAt)
             #expect(began.events.first?.id == renewed.events.first?.id || state == "IN_GRACE_PERIOD", "\(state)")
         }
@@ -185,6 +189,42 @@ struct LateNewsTests {
             #expect(state.access(at: Play.date(Self.start + day * Self.day)).isGranted)
             #expect(state.access(at: Play.date(Self.start + 13 * Self.day)).isGranted)
             #expect(Self.grants(ledger).map(\.credits) == [200])
+        }
+    }
+
+    /// The notification of the renewal is lost for good: a relay's cancellation names the period, and then a look-up its end.
+    @Test("a look-up after a relay's mention of a period leaves its start and its credits, and may put its end off")
+    func lookedUpAfterMention() throws {
+        let (begin, end) = (Self.start + 7 * Self.day, Self.start + 14 * Self.day)
+        let bought = try Play.map(4, Self.week(0), at: Self.start)
+        var mention = try #require(try Play.map(2, Self.week(1), at: begin + 2 * Self.day).statements.first)
+        mention.provider = .revenuecat
+        mention.facts = mention.facts.compactMap { fact in
+            guard case .period(var period) = fact else { return nil }
+            period.period = ServicePeriod(start: Play.date(begin), end: Play.date(end))
+            (period.isProvisional, period.isRunning, period.isStartInferred) = (true, true, false)
+            return .period(period)
+        }
+        #expect(mention.facts.count == 1)
+        let later = Self.week(1).with { $0.items[0].expiry = end + 3 * Self.day }
+        for (purchase, isPutOff) in [(Self.week(1), false), (later, true)] {
+            let asked = try PurchaseQuestionMappingTests.question(purchase, at: begin + 4 * Self.day)
+            let statements = [bought.statements, [mention], asked.statements]
+            for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0], [0, 1, 2, 1, 2]] {
+                var state = SubscriptionState(mention.subscription)
+                for statement in order.flatMap({ statements[$0] }) {
+                    state.apply(statement)
+                    state = try CanonicalJSON.value(SubscriptionState.self, from: CanonicalJSON.bytes(state))
+                }
+                let access = [6, 8, 13, 16, 18].map { days in
+                    state.access(at: Play.date(Self.start + days * Self.day)).isGranted
+                }
+                #expect(access == [true, true, true, isPutOff, false], "\(order)")
+                let policy = CreditPolicy(["premium:monthly": .init(credits: 200, price: nil)])
+                let now = Play.date(Self.start + 20 * Self.day)
+                let grants = CreditStatement(of: [state], under: policy, uses: [], at: now).grants
+                #expect(grants.map(\.credits) == [200, 200], "\(order)")
+            }
         }
     }
 

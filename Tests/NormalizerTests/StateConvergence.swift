@@ -73,6 +73,7 @@ struct RandomStory {
                     ownership: one(.purchased, .familyShared),
                     isProvisional: isProvisional,
                     isRunning: isProvisional && pick(2) == 0,
+                    isStartInferred: isProvisional && pick(2) == 0,
                     isPhaseInferred: pick(4) == 0
                 )
             )

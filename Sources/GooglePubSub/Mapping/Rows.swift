@@ -138,7 +138,11 @@ extension SubscriptionMapping {
     private var begun: EventDraft {
         let event = began
         let isOvertaken = item.isRenewalOrder && !item.isContinued && event.id == periodBeganID
-        return isOvertaken ? renewed(.unknown) : event
+        guard isOvertaken else { return event }
+        // The answer shows that it had begun, and not when: from the notification on it would be longer than the plan.
+        let period = item.period
+        guard item.start == nil, let end = period.end else { return renewed(.unknown) }
+        return renewed(.unknown, ServicePeriod(start: min(max(item.assertedAt, period.start), end), end: end))
     }
 
     private func overtakenByCharge(_ cause: LifecycleEvent.Renewed.Cause) -> [EventDraft] {

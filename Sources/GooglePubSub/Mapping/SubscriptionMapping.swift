@@ -149,10 +149,11 @@ extension SubscriptionMapping {
         )
     }
 
-    func renewed(_ cause: LifecycleEvent.Renewed.Cause) -> EventDraft {
+    /// - Parameter period: the new period, if it is not the item's own.
+    func renewed(_ cause: LifecycleEvent.Renewed.Cause, _ period: ServicePeriod? = nil) -> EventDraft {
         EventDraft(
             id: periodBeganID,
-            event: .renewed(.init(cause: cause, phase: item.phase, period: item.period, price: item.price))
+            event: .renewed(.init(cause: cause, phase: item.phase, period: period ?? item.period, price: item.price))
         )
     }
 

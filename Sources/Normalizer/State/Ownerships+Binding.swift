@@ -234,7 +234,7 @@ extension SubscriptionState {
 
     /// True if nothing is known but access that was inferred, as that for a day until the store answers.
     var isOnlyInferred: Bool {
-        !periods.isEmpty && periods.values.allSatisfy { $0.firstStated == nil && $0.named == nil }
+        !periods.isEmpty && periods.values.allSatisfy { $0.firstStated == nil && $0.named.inOrder.isEmpty }
             && purchases.isEmpty && ends.isEmpty && refunds.isEmpty && charges.isEmpty
             && registers.all.allSatisfy { $0.registers == .init() }
     }

@@ -1,13 +1,41 @@
 import FoundationEssentials
 
 extension SubscriptionState {
+    /// The statements about something else that name a period while it runs: the last that has its start, and the last that has its end
+    /// alone. They say two things, so neither takes the other's place.
+    struct Mentions: Equatable, Sendable {
+        /// The one with the start first.
+        private(set) var inOrder: [Assertion<Fact.Period>] = []
+
+        var withStart: Assertion<Fact.Period>? { inOrder.first { !$0.value.isStartInferred } }
+        var withEndAlone: Assertion<Fact.Period>? { inOrder.first { $0.value.isStartInferred } }
+
+        mutating func insert(_ assertion: Assertion<Fact.Period>) {
+            let isLast = assertion.value.isStartInferred
+            guard let place = inOrder.firstIndex(where: { $0.value.isStartInferred == isLast }) else {
+                return inOrder.insert(assertion, at: isLast ? inOrder.endIndex : 0)
+            }
+            if inOrder[place].precedes(assertion) { inOrder[place] = assertion }
+        }
+
+        mutating func merge(_ other: Mentions) {
+            for assertion in other.inOrder { insert(assertion) }
+        }
+
+        func without(_ assertion: Assertion<Fact.Period>) -> Mentions {
+            var rest = self
+            rest.inOrder.removeAll { $0 == assertion }
+            return rest
+        }
+    }
+
     /// Everything known about one period. Copies of a state share entries, and replace them rather than change them.
     package struct PeriodEntry: Hashable, Sendable, Codable {
         // As a struct, a decision over ten periods takes 82 µs for 44, and over a thousand 214 for 136.
         private final class Contents: Sendable {
             let statement: Register<Fact.Period>
             let startStatement: Assertion<Fact.Period>?
-            let named: Assertion<Fact.Period>?
+            let named: Mentions
             let firstStated: Int64?
             let lineages: Set<SubscriptionID>
             let products: [ProductID: Int64]?
@@ -17,7 +45,7 @@ extension SubscriptionState {
             init(
                 _ statement: Register<Fact.Period>,
                 startStatement: Assertion<Fact.Period>? = nil,
-                named: Assertion<Fact.Period>? = nil,
+                named: Mentions = Mentions(),
                 firstStated: Int64?,
                 lineages: Set<SubscriptionID>,
                 products: [ProductID: Int64]? = nil,
@@ -45,18 +73,27 @@ extension SubscriptionState {
             return contents.startStatement ?? (latest.value.isProvisional ? nil : latest)
         }
 
-        /// The last statement about something else that names it while it runs.
-        var named: Assertion<Fact.Period>? {
-            contents.named ?? (contents.statement.latest.value.isRunning ? contents.statement.latest : nil)
+        /// The statements about something else that name it while it runs.
+        var named: Mentions {
+            var named = contents.named
+            if contents.statement.latest.value.isRunning { named.insert(contents.statement.latest) }
+            return named
         }
 
         /// The latest end that may count.
         var latestEnd: Int64 {
-            max(fact.period.endMilliseconds, contents.named?.value.period.endMilliseconds ?? .min)
+            contents.named.inOrder.reduce(fact.period.endMilliseconds) { max($0, $1.value.period.endMilliseconds) }
         }
 
         /// When it began, as far as is known.
-        package var start: Int64 { (startStatement ?? contents.statement.latest).value.period.startMilliseconds }
+        package var start: Int64 { (otherStart ?? contents.statement.latest).value.period.startMilliseconds }
+
+        /// The statement that its start is read from, if that is not the last one.
+        private var otherStart: Assertion<Fact.Period>? {
+            let latest = contents.statement.latest.value
+            return contents.startStatement
+                ?? (latest.isProvisional && latest.isStartInferred ? contents.named.withStart : nil)
+        }
 
         /// True if no statement of it states its start.
         package var isStartInferred: Bool { startStatement?.value.isStartInferred ?? true }
@@ -65,7 +102,7 @@ extension SubscriptionState {
         /// price of a period.
         package var fact: Fact.Period {
             var fact = contents.statement.latest.value
-            if contents.startStatement != nil {
+            if otherStart != nil {
                 let start = min(start, fact.period.endMilliseconds)
                 fact.period = ServicePeriod(start: Date(millisecondsSince1970: start), end: fact.period.end)
             }
@@ -192,8 +229,9 @@ extension SubscriptionState {
                 }
                 startStatement = known == statement.latest ? nil : known
             }
-            var named = [self.named, other.named].compactMap(\.self).max { $0.precedes($1) }
-            if named == statement.latest { named = nil }
+            var named = self.named
+            named.merge(other.named)
+            named = named.without(statement.latest)
             let firstStated = [firstStated, other.firstStated].compactMap(\.self).min()
             let lineages = contents.lineages.union(other.lineages)
             let products = products.merging(other.products, uniquingKeysWith: min)
@@ -249,6 +287,7 @@ extension SubscriptionState {
 
         private enum CodingKeys: String, CodingKey {
             case statement, named, lineages, products, phases
+            case namedEnd = "named_end"
             case startStatement = "start_statement"
             case firstStatedAt = "first_stated_at"
             case paidPhase = "paid_phase"
@@ -256,12 +295,18 @@ extension SubscriptionState {
 
         package init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
+            var named = Mentions()
+            for key in [CodingKeys.named, .namedEnd] {
+                if let mention = try container.decodeIfPresent(Assertion<Fact.Period>.self, forKey: key) {
+                    named.insert(mention)
+                }
+            }
             let products = try container.decodeIfPresent([StatedProduct].self, forKey: .products) ?? []
             let phases = try container.decodeIfPresent([StatedPhase].self, forKey: .phases) ?? []
             contents = Contents(
                 try container.decode(Register<Fact.Period>.self, forKey: .statement),
                 startStatement: try container.decodeIfPresent(Assertion<Fact.Period>.self, forKey: .startStatement),
-                named: try container.decodeIfPresent(Assertion<Fact.Period>.self, forKey: .named),
+                named: named,
                 firstStated: try container.decodeIfPresent(EventTime.self, forKey: .firstStatedAt)?.milliseconds,
                 lineages: Set(try container.decode([SubscriptionID].self, forKey: .lineages)),
                 products: products.count < 2
@@ -284,7 +329,8 @@ extension SubscriptionState {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(statement, forKey: .statement)
             try container.encodeIfPresent(contents.startStatement, forKey: .startStatement)
-            try container.encodeIfPresent(contents.named, forKey: .named)
+            try container.encodeIfPresent(contents.named.withStart, forKey: .named)
+            try container.encodeIfPresent(contents.named.withEndAlone, forKey: .namedEnd)
             let firstStatedAt = firstStated.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
             try container.encodeIfPresent(firstStatedAt, forKey: .firstStatedAt)
             try container.encode(lineages.inOrder, forKey: .lineages)

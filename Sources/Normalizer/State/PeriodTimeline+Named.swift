@@ -10,18 +10,21 @@
 extension PeriodTimeline {
     mutating func applyNamedPeriods(of state: SubscriptionState) {
         for index in periods.indices {
-            guard let named = periods[index].named else { continue }
-            let next = periods[(index + 1)...].first { $0.start > periods[index].start && $0.isOfProduct(of: named) }
-            guard counts(named, at: index, before: next, in: state) else { continue }
-            let unpaid = unpaidSince(index, by: named.by.milliseconds, in: state)
-            let end = min(named.value.period.endMilliseconds, next?.start ?? .max, unpaid ?? .max)
-            guard periods[index].fact.isProvisional || end > periods[index].end else { continue }
-            periods[index].isEndInferred = periods[index].fact.isProvisional
-            periods[index].entry = periods[index].entry.counting(named, until: end)
-            periods[index].end = end
-            periods[index].firstStated = periods[index].entry.firstStated
-            if periods[index].products.isEmpty { periods[index].products = periods[index].entry.products }
+            for named in periods[index].named.inOrder { apply(named, at: index, of: state) }
         }
+    }
+
+    private mutating func apply(_ named: Assertion<Fact.Period>, at index: Int, of state: SubscriptionState) {
+        let next = periods[(index + 1)...].first { $0.start > periods[index].start && $0.isOfProduct(of: named) }
+        guard counts(named, at: index, before: next, in: state) else { return }
+        let unpaid = unpaidSince(index, by: named.by.milliseconds, in: state)
+        let end = min(named.value.period.endMilliseconds, next?.start ?? .max, unpaid ?? .max)
+        guard periods[index].fact.isProvisional || end > periods[index].end else { return }
+        if periods[index].fact.isProvisional { periods[index].isEndInferred = true }
+        periods[index].entry = periods[index].entry.counting(named, until: end)
+        periods[index].end = end
+        periods[index].firstStated = periods[index].entry.firstStated
+        if periods[index].products.isEmpty { periods[index].products = periods[index].entry.products }
     }
 
     private func counts(

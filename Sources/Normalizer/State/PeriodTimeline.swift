@@ -40,8 +40,8 @@ struct PeriodTimeline {
         var firstStated: Int64?
         /// When its product joined what runs next to the main one, if the store had listed that without it from the period's start.
         var addedAt: Int64?
-        /// The last statement about something else that names it while it runs.
-        var named: Assertion<Fact.Period>?
+        /// The statements about something else that name it while it runs.
+        var named: SubscriptionState.Mentions
         var lineages: Set<SubscriptionID>
         /// The products that it was stated with, each with the time of its first statement.
         var products: [ProductID: Int64]
@@ -294,7 +294,7 @@ struct PeriodTimeline {
             periods[last].products.merge(entry.products, uniquingKeysWith: min)
             periods[last].firstStated = [periods[last].firstStated, entry.firstStated]
                 .compactMap(\.self).min()
-            periods[last].named = [periods[last].named, entry.named].compactMap(\.self).max { $0.precedes($1) }
+            periods[last].named.merge(entry.named)
             let known = periods[last].transaction
             if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
                 periods[last].entry = entry.withTerms(of: periods[last].entry)
@@ -321,7 +321,7 @@ struct PeriodTimeline {
             return start == period.start && entry.fact.product == period.fact.product
         }
         // Named in passing, and without the transaction: a start in the middle of a period is that of the period, less exactly.
-        if transaction == nil, entry.fact.isProvisional, entry.named != nil, !period.fact.isProvisional,
+        if transaction == nil, entry.fact.isProvisional, !entry.named.inOrder.isEmpty, !period.fact.isProvisional,
             start < period.end, entry.fact.product == period.fact.product
         {
             return true
