@@ -4,20 +4,31 @@ extension Normalization {
     /// The result with the host's knowledge of its products: the type of one-time products, how long they give access, and
     /// which subscriptions can replace one another. The store's own statements stay.
     ///
-    /// Ids do not change. ``anomalies`` names each product whose type neither the store nor the catalogue knows: it
-    /// gives access until its type is known.
+    /// Ids do not change. ``anomalies`` names each product whose type neither the store nor the catalogue knows, or whose purchase option
+    /// a statement without an event leaves open: it gives access until its type is known.
     public func described(by catalog: ProductCatalog) -> Normalization {
         var described = self
         described.events = events.map { $0.described(by: catalog) }
         described.furtherStatements = furtherStatements.map { $0.described(by: catalog) }
         described.noChange?.statement = noChange?.statement?.described(by: catalog)
-        var unknown: Set<ProductID> = []
         let statements = described.furtherStatements + [described.noChange?.statement].compactMap(\.self)
-        let facts =
-            described.events.flatMap(\.facts) + statements.flatMap(\.facts).filter { !catalog.leavesOpen($0) }
-        for case .purchase(let purchase) in facts where purchase.purchase.isUnknown { unknown.insert(purchase.product) }
-        described.anomalies += unknown.sorted().map { "the catalogue has no product \($0)" }
+        let stated = statements.flatMap(\.facts)
+        let open = Self.unknownProducts(of: stated.filter(catalog.leavesOpen))
+        let unknown = Self.unknownProducts(
+            of: described.events.flatMap(\.facts) + stated.filter { !catalog.leavesOpen($0) }
+        )
+        described.anomalies += unknown.map { "the catalogue has no product \($0)" }
+        described.anomalies += open.map { "the purchase option of \($0) is not known" }
         return described
+    }
+
+    /// The products whose type or end is not known, in order.
+    private static func unknownProducts(of facts: [Fact]) -> [ProductID] {
+        let products = facts.compactMap { fact -> ProductID? in
+            guard case .purchase(let bought) = fact, bought.purchase.isUnknown else { return nil }
+            return bought.product
+        }
+        return Set(products).sorted()
     }
 }
 
