@@ -100,14 +100,14 @@ extension ResolutionMapping {
 
     /// How much of an order went back by now; nil if nothing has, since a hint is no proof of money, or if the order does not say yet how
     /// much. Without the order, the notification alone says that all of it has.
-    private func scope(of order: PlayOrder?) -> LifecycleEvent.Refund.Scope? {
+    func scope(of order: PlayOrder?) -> LifecycleEvent.Refund.Scope? {
         guard let order else { return .full }
         if order.isPaidInFull || order.isRefundUnderWay { return nil }
         return order.refundScope ?? (order.isRefundedInFull || order.state != .partiallyRefunded ? .full : nil)
     }
 
     /// A refund that is under way, or of an unknown part: reported as it is, without a number to make up.
-    private func unmapped(
+    func unmapped(
         _ hint: DeveloperNotification.VoidedPurchaseHint,
         of lineage: SubscriptionID
     ) -> EventDraft {
@@ -216,7 +216,7 @@ extension ResolutionMapping {
     // MARK: Shapes
 
     /// The order that the notification names, if it is of that purchase.
-    private func voidedOrder(_ hint: DeveloperNotification.VoidedPurchaseHint) -> PlayOrder? {
+    func voidedOrder(_ hint: DeveloperNotification.VoidedPurchaseHint) -> PlayOrder? {
         guard let order = order(hint.orderID), order.orderID == hint.orderID,
             order.purchaseToken == nil || order.purchaseToken == hint.purchaseToken
         else { return nil }
@@ -224,7 +224,7 @@ extension ResolutionMapping {
     }
 
     /// The row that the list of voided purchases has for the order, if it was asked for and can be read.
-    private func voidedRow(_ hint: DeveloperNotification.VoidedPurchaseHint) -> VoidedPurchase? {
+    func voidedRow(_ hint: DeveloperNotification.VoidedPurchaseHint) -> VoidedPurchase? {
         guard let answer = lookups.answer(.voidedPurchase, hint.orderID), answer.outcome == .found,
             let reader = try? ObjectReader(parsing: answer.body)
         else { return nil }
@@ -232,7 +232,7 @@ extension ResolutionMapping {
     }
 
     /// A refund, or a chargeback where the order, or the list, says that the bank took the money.
-    private func moneyBack(
+    func moneyBack(
         lineage: SubscriptionID,
         transaction: TransactionID,
         periodStart: Date? = nil,
@@ -280,106 +280,6 @@ extension ResolutionMapping {
         case .full, .fraction: transaction.rawValue
         }
     }
-
-    /// The purchase is not kept any more: that money of an order went back, the notification says. Orders outlive purchases, and
-    /// state what they paid for.
-    private func voidedUnanswered(
-        _ hint: DeveloperNotification.VoidedPurchaseHint,
-        _ answer: PlayAnswer
-    ) throws(DeliveryError) -> Normalization {
-        try unanswered(answer, token: hint.purchaseToken) { lineage in
-            guard hint.refundType == .full else {
-                return [LineageDraft(lineage, drafts: [unmapped(hint, of: lineage)], subject: EventSubject())]
-            }
-            return hint.productType == .oneTime
-                ? forgottenProducts(hint, lineage) : [forgottenSubscription(hint, lineage, by: answer)]
-        }
-    }
-
-    /// The events of an order that does not say how much went back: none if nothing has.
-    private func withoutScope(
-        _ hint: DeveloperNotification.VoidedPurchaseHint,
-        of lineage: SubscriptionID
-    ) -> [EventDraft] {
-        voidedOrder(hint)?.isPaidInFull == true ? [] : [unmapped(hint, of: lineage)]
-    }
-
-    /// An order of a subscription may have paid for any of its periods.
-    private func forgottenSubscription(
-        _ hint: DeveloperNotification.VoidedPurchaseHint,
-        _ lineage: SubscriptionID,
-        by answer: PlayAnswer
-    ) -> LineageDraft {
-        let order = voidedOrder(hint)
-        guard let scope = scope(of: order) else {
-            let subject = EventSubject(facts: [closure(of: answer)])
-            return LineageDraft(lineage, drafts: withoutScope(hint, of: lineage), subject: subject)
-        }
-        let draft = moneyBack(
-            lineage: lineage,
-            transaction: hint.transaction,
-            // It distinguishes the first order.
-            periodStart: order?.periodStart,
-            scope: scope,
-            amount: order?.refunded,
-            order: order,
-            row: voidedRow(hint),
-            affectsCurrentPeriod: nil
-        )
-        let refund = forgottenRefund(hint.transaction, of: order, scope: scope, endsAccess: false)
-        let facts = [refund, closure(of: answer)]
-        return LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: facts))
-    }
-
-    /// A purchase of one-time products ends with its refund. Without the order its products have no names here, and the state, which
-    /// knows them, takes the refund for one of them all.
-    private func forgottenProducts(
-        _ hint: DeveloperNotification.VoidedPurchaseHint,
-        _ lineage: SubscriptionID
-    ) -> [LineageDraft] {
-        let order = voidedOrder(hint)
-        var lines = PlayAddOns.inOrder(order?.lineItems ?? []) { ($0.productID, $0.purchaseOptionID) }
-        // Which of several products a part was paid for, an order does not say.
-        guard let scope = scope(of: order), scope == .full || lines.count < 2 else {
-            return withoutScope(hint, of: lineage)
-                .map { LineageDraft(lineage, drafts: [$0], subject: EventSubject()) }
-        }
-        if lines.count > Limits.lineItems { lines = [] }
-        let products = lines.map(\.productID)
-        let refunded = lines.isEmpty ? [nil] : lines.map(Optional.some)
-        let amounts = order?.refunded(of: refunded.map { ($0, scope == .full) })
-        return refunded.indices.map { index in
-            let transaction = hint.transaction.payment(for: index, of: products)
-            let draft = moneyBack(
-                lineage: lineage,
-                transaction: transaction,
-                scope: scope,
-                amount: amounts?[index],
-                order: order,
-                row: voidedRow(hint),
-                affectsCurrentPeriod: nil
-            )
-            let refund = forgottenRefund(transaction, of: order, scope: scope, endsAccess: scope == .full)
-            return LineageDraft(lineage, drafts: [draft], subject: EventSubject(facts: [refund]))
-        }
-    }
-
-    private func forgottenRefund(
-        _ transaction: TransactionID,
-        of order: PlayOrder?,
-        scope: LifecycleEvent.Refund.Scope,
-        endsAccess: Bool
-    ) -> Fact {
-        .refund(
-            Fact.RefundState(
-                transaction: transaction,
-                scope: scope,
-                at: order?.refund?.time ?? eventTime,
-                periodStart: nil,
-                endsAccess: endsAccess
-            )
-        )
-    }
 }
 
 extension PlayItem {
@@ -403,7 +303,7 @@ extension PlayItem {
 }
 
 extension DeveloperNotification.VoidedPurchaseHint {
-    fileprivate var transaction: TransactionID { TransactionID(orderID) }
+    var transaction: TransactionID { TransactionID(orderID) }
 }
 
 extension DeveloperNotification.RefundType {

@@ -174,7 +174,7 @@ struct ChargeIndex {
             return items.contains { $0.product == product }
                 && Self.beginning(of: product, nearestTo: at, in: strands) == strand.start
         }
-        // What was taken pays for it, next to a statement that nothing is due.
+        // A charge of money pays for it, next to a statement that nothing is due.
         .min { (Self.takesMoney($0) ? 0 : 1, $0.value.at) < (Self.takesMoney($1) ? 0 : 1, $1.value.at) }
         guard rules.statesUnpaidPeriods, period.by.authority == .store else {
             let charge = named ?? assigned
