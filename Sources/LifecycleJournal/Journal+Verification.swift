@@ -28,11 +28,20 @@ extension Journal {
     public func verify(known: [Int64: String] = [:]) async throws(JournalError) -> Verification {
         try await giveOutPositions()
         var verification = Verification()
-        let lines = JournalSelection(through: .max - 1, limit: 500)
-        try await forEachPage(of: lines, in: .log) { records throws(JournalError) in
+        var stored: JournalRecord?
+        var lines = JournalSelection(through: .max - 1, limit: 500)
+        while true {
+            let page = lines
+            // The last lines and the end of the log have to be of one moment: others write meanwhile.
+            let (end, records) = try await read { transaction in
+                let end = try await transaction.record(LogHead.key, in: .checkpoint)
+                return (end, try await transaction.records(page, in: .log))
+            }
             for record in records { verification.check(record, known: known) }
+            stored = end
+            guard records.count == page.limit, let last = records.last else { break }
+            lines = page.following(last)
         }
-        let stored = try await read { try await $0.record(LogHead.key, in: .checkpoint) }
         let head = stored.flatMap { try? CanonicalJSON.value(LogHead.self, from: $0.body) } ?? LogHead()
         // A restore raises the position alone, and the chain goes on.
         if head.position >= verification.position, head.chain != verification.chain {

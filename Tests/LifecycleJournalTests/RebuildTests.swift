@@ -5,13 +5,13 @@ import Synchronization
 import Testing
 
 @Suite(
-    "A rebuild beside other processes",
+    "A rebuild or a verification beside other processes",
     .enabled(if: PostgresServer.isInstalled, "\(PostgresServer.absence)"),
     .timeLimit(.minutes(5))
 )
 struct RebuildTests {
     /// A storage at whose reads others may write.
-    private struct Interrupted: JournalStorage {
+    struct Interrupted: JournalStorage {
         let storage: any JournalStorage
         let interrupt: @Sendable () async throws -> Void
 
@@ -94,6 +94,30 @@ struct RebuildTests {
             #expect(try await journal.rebuild(repairing: isRepairing).differing == [], "at read \(number)")
             #expect(left.withLock { $0 } <= 0)
             #expect(try await other.rebuild().differing == [], "at read \(number)")
+        }
+    }
+
+    @Test("calls no line missing that they write meanwhile, at whichever read")
+    func verified() async throws {
+        let storages = try await TestedStorage.postgres.open(in: TemporaryFolder())
+        let other = Journal(storages[1], now: { ReconcileTests.start })
+        try await other.apply(Self.payment(0))
+        for number in 1...8 {
+            let left = Mutex(number)
+            let payment = Self.payment(number)
+            let interrupted = Interrupted(storage: storages[0]) {
+                let isNow = left.withLock { left in
+                    left -= 1
+                    return left == 0
+                }
+                guard isNow else { return }
+                try await other.apply(payment)
+                // Gives out the line's position.
+                _ = try await other.lines()
+            }
+            let journal = Journal(interrupted, now: { ReconcileTests.start })
+            #expect(try await journal.verify().findings == [], "at read \(number)")
+            #expect(left.withLock { $0 } <= 0)
         }
     }
 }
