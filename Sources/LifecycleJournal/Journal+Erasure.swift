@@ -77,10 +77,12 @@ extension Journal {
     fileprivate static func eraseRows(
         of lineage: SubscriptionID,
         _ accounts: [Account.Identifier],
+        in rows: StateRows,
         _ transaction: any JournalTransaction
     ) async throws {
         let key = JournalKey.text(lineage)
-        if let record = try await transaction.record(key, in: .state) {
+        // As it was when the owner was read: a purchase that has moved since is another's.
+        if let record = try await rows.known(lineage, transaction) {
             for account in accounts {
                 let row = try await transaction.record(
                     JournalKey.text(account.lookupKey, lineage.description),
@@ -130,8 +132,13 @@ private struct Eraser {
     }
 
     mutating func erase(_ seen: (keys: [String], next: JournalSelection)) async throws {
-        let (ledger, _) = try await Journal.rows(of: [account], transaction)
-        for state in Journal.owned(by: [account], ledger) { try await erase(state) }
+        let (ledger, rows) = try await Journal.rows(of: [account], transaction)
+        for state in Journal.owned(by: [account], ledger) { try await erase(state, in: rows) }
+        // A transfer that came since may have moved one of them.
+        for name in Set([account] + ledger.accounts).inOrder {
+            let transfers = try await Journal.transfers(naming: name, transaction).map(\.transfer)
+            guard ledger.transfers.isSuperset(of: transfers) else { throw Conflict() }
+        }
         let erased = Set(erasure.lineages)
         let owners = ledger.owners.filter { !erased.contains($0.key) }
         if owners.values.joined().contains(where: pseudonym.hides) { return }
@@ -164,7 +171,7 @@ private struct Eraser {
 
     private var group: JournalSelection { JournalSelection(group: JournalKey.text(account), limit: 500) }
 
-    private mutating func erase(_ state: SubscriptionState) async throws {
+    private mutating func erase(_ state: SubscriptionState, in rows: StateRows) async throws {
         let accounts = AccountLedger([state]).accounts
         for lineage in state.lineages {
             erasure.lineages.append(lineage)
@@ -176,7 +183,7 @@ private struct Eraser {
                 }
                 try await empty(record, line)
             }
-            try await Journal.eraseRows(of: lineage, accounts, transaction)
+            try await Journal.eraseRows(of: lineage, accounts, in: rows, transaction)
         }
     }
 
@@ -269,9 +276,10 @@ private struct Eraser {
     ) async throws {
         digests.insert(line.origin.digest)
         try await ErasedNotifications.note(line, transaction)
-        // A line without a position was committed a moment ago; its digest is that of its former body.
-        guard var detail = record.detail.isEmpty ? nil : try CanonicalJSON.value(LineDetail.self, from: record.detail)
-        else { throw Conflict() }
+        // A line without a position was committed a moment ago, and is chained when it gets one.
+        var detail =
+            record.detail.isEmpty
+            ? LineDetail(record, at: 0, after: "") : try CanonicalJSON.value(LineDetail.self, from: record.detail)
         if case .event(let event) = line {
             if replacement == nil {
                 try await removeEvent(event)

@@ -82,7 +82,10 @@ extension Journal {
                 var head = stored.head
                 for var record in records {
                     head.position += 1
-                    let detail = LineDetail(record, at: head.position, after: head.chain)
+                    // A line that was erased before it had a position keeps its digest.
+                    let noted: LineDetail? = record.detail.isEmpty ? nil : try CanonicalJSON.value(from: record.detail)
+                    var detail = LineDetail(record, digest: noted?.digest, at: head.position, after: head.chain)
+                    (detail.isErased, detail.event) = (noted?.isErased, noted?.event)
                     head.chain = detail.chain
                     record.order = head.position
                     record.detail = try CanonicalJSON.bytes(detail)
