@@ -21,10 +21,8 @@ import Darwin
         // choice for a file that is there stays, and `-wal` and `-shm` take it over.
         // A URI names a file in SQLite's own way, so its mode is the host's matter.
         let isName = path != ":memory:" && !path.utf8.starts(with: "file:".utf8)
-        // The path is read during the call alone.
-        let made = !isName ? -1 : unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         // An empty file is an empty database. Why there is none, SQLite says.
-        if made >= 0 { close(made) }
+        if isName { Self.makeFile(path) }
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         // The path and the target of the handle are read during the call alone.
@@ -47,6 +45,34 @@ import Darwin
         }
         let busy = unsafe sqlite3_busy_timeout(handle, busyTimeout)
         guard busy == SQLITE_OK else { throw Self.error(busy) }
+    }
+
+    /// Makes a missing file. A file that is there is not opened: closing it would end the locks that other connections of this process
+    /// have on it.
+    private static func makeFile(_ path: String) {
+        var path = path
+        // As many links as Linux follows.
+        for _ in 0...40 {
+            // The path is read during the call alone.
+            let made = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+            if made >= 0 {
+                close(made)
+                return
+            }
+            // A link may lead to a file that is missing.
+            guard errno == EEXIST, let target = target(ofLink: path) else { return }
+            let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? ""
+            path = target.utf8.first == UInt8(ascii: "/") ? target : folder + target
+        }
+    }
+
+    /// - Returns: nil if there is no link of this name.
+    private static func target(ofLink path: String) -> String? {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        // The path is read, and the target written, during the call alone.
+        let length = unsafe readlink(path, &target, target.count)
+        guard length > 0 else { return nil }
+        return String(validating: target.prefix(length).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     deinit {

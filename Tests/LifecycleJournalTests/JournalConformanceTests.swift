@@ -85,6 +85,21 @@ struct JournalConformanceTests {
         _ = try await storage.damage()
     }
 
+    @Test("A file that SQLite makes behind links can be read by its owner alone", arguments: [true, false])
+    func linkedMode(isRelative: Bool) async throws {
+        let folder = TemporaryFolder()
+        let (target, next) = (folder.path("target.sqlite"), folder.path("next.sqlite"))
+        for (link, leadsTo) in [(folder.path("link.sqlite"), next), (next, target)] {
+            let name = isRelative ? URL(fileURLWithPath: leadsTo).lastPathComponent : leadsTo
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: name)
+        }
+        for _ in 1...2 {
+            _ = try await SQLiteJournalStorage(path: folder.path("link.sqlite")).damage()
+            let attributes = try FileManager.default.attributesOfItem(atPath: target)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        }
+    }
+
     /// On a busy machine a writer may have to wait for long; here that is not what is looked at.
     private let busyTimeout = Duration.seconds(120)
 
