@@ -97,8 +97,11 @@ struct QuestionRow {
         return true
     }
 
-    /// Takes up a question that is due at present.
+    /// Takes up a question that is due at present. One that is still to be asked keeps its turn, also after a failure that left others out.
     mutating func request(_ question: OpenQuestion) {
+        let isOpen = detail.requested != nil && detail.question == detail.requested && detail.attempts == 0
+        // A provider may have been asked a moment ago, whose answer is still to come: the row has a later turn then.
+        if isOpen, let stored, stored.order <= question.dueAt.milliseconds { return }
         detail.requested = question
         (detail.question, detail.attempts) = (question, 0)
         postpone(at: question.dueAt.milliseconds)

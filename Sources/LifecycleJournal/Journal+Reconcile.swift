@@ -65,10 +65,11 @@ extension Journal {
         let time = now().milliseconds
         var selection = JournalSelection(group: QueuePlace.question.rawValue, through: time, limit: 16)
         while round.report.asked < limit, round.canAsk, !Task.isCancelled {
-            selection.limit = min(16, limit - round.report.asked)
+            // Few, since other processes ask meanwhile. Most of many are passed over, once a provider cannot be asked.
+            selection.limit = round.report.stopped.isEmpty ? 16 : 500
             let page = selection
             let records = try await read { try await $0.records(page, in: .due) }
-            for record in records where round.canAsk {
+            for record in records where round.canAsk && round.report.asked < limit && !Task.isCancelled {
                 do throws(JournalError) { try await round.settle(record) } catch {
                     guard error.code == .corrupt else { throw error }
                     round.report.unreadable.append(record.key.replacing("\n", with: "/"))
