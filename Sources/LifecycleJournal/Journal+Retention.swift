@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension Journal {
-    /// Deletes raw deliveries whose retention is over, and duties that were done before `time`. Events and the log stay. Erasures that
+    /// Deletes raw deliveries whose retention is over, and duties that were done or discarded before `time`. Events and the log stay. Erasures that
     /// were broken off are finished.
     ///
     /// - Returns: how many rows were deleted.
@@ -13,6 +13,7 @@ extension Journal {
         for (table, group, last) in [
             (JournalTable.delivery, DeliveryPlace.kept.rawValue, present),
             (.due, QueuePlace.done.rawValue, time.milliseconds),
+            (.due, QueuePlace.discarded.rawValue, time.milliseconds),
         ] {
             while true {
                 let deleted = try await write { transaction in

@@ -9,6 +9,8 @@ enum QueuePlace: String, CaseIterable {
     case done
     /// It has failed too often.
     case dead
+    /// It had failed too often, and was put away since.
+    case discarded
     /// It is never given out: its event is no news, or its purchase has no open question.
     case silent
     /// It is a question to a provider. The journal asks it itself when it is due.
@@ -190,6 +192,17 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
         return oldest
     }
 
+    /// Puts an item away that was given up and is of no use: it is not in ``abandoned(after:limit:)`` any more, and is not given out again.
+    /// Its row stays, with the time of this and with why the last attempt failed. The news stays in ``Journal/events(after:limit:)``.
+    ///
+    /// - Returns: true if it was still given up.
+    /// - Throws: ``JournalError``.
+    @discardableResult
+    public func discard(_ item: Item) async throws(JournalError) -> Bool {
+        guard item.record.group == QueuePlace.dead.rawValue else { return false }
+        return try await put(item.record, in: .discarded, order: journal.now().milliseconds, error: item.failure)
+    }
+
     private func item(_ record: JournalRecord?) throws(JournalError) -> Item? {
         do {
             return try record.map { try Item($0, attempts: QueueDetail(of: $0).attempts) }
@@ -232,7 +245,7 @@ public struct JournalQueue<Value: Codable & Sendable>: Sendable {
             var detail = try QueueDetail(of: record)
             detail.error = error
             detail.turnSetAt = time
-            if place == .done { detail.token = nil }
+            if [.done, .discarded].contains(place) { detail.token = nil }
             if resets { detail.attempts = 0 }
             (record.group, record.order) = (place.rawValue, order)
             record.detail = try CanonicalJSON.bytes(detail)

@@ -1,5 +1,7 @@
 import Foundation
+import LifecycleJournal
 import Normalizer
+import SQLiteJournal
 import Testing
 
 @Suite("lifecycle journal")
@@ -224,6 +226,72 @@ struct JournalCommandTests {
             """#
         )
         #expect(run.output == String(repeating: "64\n", count: 9), "\(run.output)\(run.errors)")
+    }
+
+    @Test("News and duties that were given up are listed with the reason, and put away")
+    func discarding() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("discard-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("journal.sqlite").path
+        func run(_ arguments: String...) throws -> CommandLineRun {
+            try CommandLineRun(["journal"] + arguments + ["--database", "sqlite:\(path)"], input: Self.log)
+        }
+        #expect(try run("init").status == 0)
+        #expect(try run("ingest", "-").status == 0)
+        var options = Journal.Options()
+        options.maximumAttempts = 1
+        let storage = try await SQLiteJournalStorage(path: path, migrates: false)
+        let journal = Journal(storage, options: options, now: { Date() })
+        try await journal.schedule(DueItem(.init(rawValue: "call"), id: "call/1", dueAt: Self.start))
+        let news = try #require(try await journal.outbox.next(lease: .seconds(60)).first)
+        #expect(try run("outbox", "--discard", news.id).status == 66)
+        try await journal.outbox.failed(news, because: "status 400")
+        let duty = try #require(try await journal.duties.take(id: "call/1"))
+        try await journal.duties.failed(duty, because: "no one answers")
+        #expect(try run("outbox", "--abandoned").output.contains(#""reason":"status 400""#))
+        #expect(
+            try run("due", "--abandoned").output
+                == #"{"attempts":1,"duty":{"due_at":"2027-01-15T08:00:00.000Z","id":"call/1","kind":"call"},"#
+                + #""reason":"no one answers"}"# + "\n"
+        )
+        let half = try run("outbox", "--discard", news.id, "--discard", "unknown")
+        #expect(half.status == 66 && half.errors.contains("unknown"))
+        #expect(try await journal.outbox.abandoned().count == 1)
+        #expect(try run("due", "--discard", "call/1", "--abandoned").status == 64)
+        #expect(try run("outbox", "--discard", news.id).status == 0)
+        #expect(try run("due", "--discard", "call/1").status == 0)
+        for command in ["outbox", "due"] {
+            let left = try run(command, "--abandoned")
+            #expect(left.status == 0 && left.output.isEmpty)
+        }
+    }
+
+    @Test("What cannot be read and is passed over is reported")
+    func passedOver() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("passed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("journal.sqlite").path
+        func journal(_ arguments: String...) throws -> CommandLineRun {
+            try CommandLineRun(["journal"] + arguments + ["--database", "sqlite:\(path)"], input: Self.log)
+        }
+        #expect(try journal("init").status == 0)
+        #expect(try journal("ingest", "-").status == 0)
+        let whole = try journal("events")
+        #expect(whole.output.split(separator: "\n").count == 1 && whole.errors.isEmpty)
+        let storage = try await SQLiteJournalStorage(path: path, migrates: false)
+        try await storage.write { transaction in
+            for var record in try await transaction.records(JournalSelection(limit: 9), in: .event) {
+                record.body = Array("{".utf8)
+                #expect(try await transaction.update(record, in: .event))
+            }
+        }
+        for command in ["events", "outbox"] {
+            let run = try journal(command)
+            #expect(run.status == 0 && run.output.isEmpty)
+            #expect(run.errors.contains("lifecycle journal verify"), "\(command): \(run.errors)")
+        }
     }
 
     @Test("An unusable database is reported without its password")

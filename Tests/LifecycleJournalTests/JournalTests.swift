@@ -424,6 +424,59 @@ struct JournalTests {
         #expect(try await journal.outbox.next(lease: .seconds(30)).isEmpty)
     }
 
+    @Test(
+        "News that was given up is put away with the reason, and other news is not",
+        arguments: TestedStorage.available
+    )
+    func discardedNews(tested: TestedStorage) async throws {
+        let life = try StripeLife()
+        let folder = TemporaryFolder()
+        let storage = try await tested.open(in: folder)[0]
+        let journal = journal(storage) { $0.maximumAttempts = 1 }
+        for delivery in life.deliveries { _ = await journal.receive(delivery, with: life.adapter) }
+        let items = try await journal.outbox.next(3, lease: .seconds(30))
+        try #require(items.count == 3)
+        for item in items.dropLast() { #expect(try await journal.outbox.failed(item, because: "status 400")) }
+        #expect(try await !journal.outbox.discard(items[2]), "a worker has it")
+        let given = try await journal.outbox.abandoned()
+        #expect(given.map(\.id) == items.dropLast().map(\.id))
+        let feed = try await journal.events(limit: 1000)
+        time.advance(60)
+        let item = try #require(given.first)
+        #expect(try await journal.outbox.discard(item))
+        #expect(try await journal.outbox.discard(item), "said twice, as after a lost answer")
+        #expect(try await journal.outbox.abandoned().map(\.id) == [items[1].id])
+        #expect(try await journal.outbox.abandoned(id: item.id)?.id == nil)
+        #expect(try await !journal.outbox.revive(item))
+        time.advance(86_400)
+        #expect(try await journal.outbox.next(1000, lease: .seconds(30)).contains { $0.id == item.id } == false)
+        // The act is on record, and nothing is lost.
+        let row = try #require(try await storage.read { try await $0.record(item.id, in: .event) })
+        #expect(row.group == "discarded")
+        #expect(row.order == Int64((StripeLife.start.timeIntervalSince1970 + 60) * 1000))
+        #expect(String(decoding: row.detail, as: UTF8.self).contains("status 400"))
+        #expect(try await journal.events(limit: 1000) == feed)
+        #expect(try await journal.verify().findings == [])
+    }
+
+    @Test("A duty that was given up is put away, is not scheduled again, and is pruned like one that is done")
+    func discardedDuty() async throws {
+        let storage = MemoryJournal()
+        let journal = journal(storage) { $0.maximumAttempts = 1 }
+        let duty = DueItem(.init(rawValue: "call"), id: "call/1", dueAt: time.now)
+        #expect(try await journal.schedule(duty))
+        let item = try #require(try await journal.duties.take(id: duty.id))
+        #expect(try await !journal.duties.discard(item), "it is still owed")
+        try await journal.duties.failed(item, because: "no one answers")
+        let given = try #require(try await journal.duties.abandoned(id: duty.id))
+        #expect(try await journal.duties.discard(given))
+        #expect(try await journal.duties.abandoned().isEmpty)
+        #expect(try await journal.due(at: time.now).isEmpty)
+        #expect(try await !journal.schedule(duty))
+        #expect(try await journal.prune(before: time.now.addingTimeInterval(-1)) == 0)
+        #expect(try await journal.prune(before: time.now) == 1)
+    }
+
     @Test("An account is exported and erased, and what is delivered again does not bring it back")
     func erasure() async throws {
         let life = try StripeLife()

@@ -190,6 +190,11 @@ import Testing
             #expect(dismissed.contains(#""reason":"the deadline has passed""#))
             #expect(dismissed.contains("refund_review/"))
             #expect(try await client.get("/v1/due").text == "[]")
+            let id = try #require(try await journal.duties.abandoned().first?.id)
+            #expect(try await client.delete("/v1/due/dismissed/\(id)", token: Bench.readToken).status == .forbidden)
+            #expect(try await client.delete("/v1/due/dismissed/\(id)").status == .noContent)
+            #expect(try await client.delete("/v1/due/dismissed/\(id)").status == .notFound)
+            #expect(try await client.get("/v1/due/dismissed").text == "[]")
         }
     }
 

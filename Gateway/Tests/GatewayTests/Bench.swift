@@ -109,6 +109,13 @@ extension RouterClient {
     }
 }
 
+extension RouterClient {
+    /// Deletes with a token.
+    func delete(_ uri: String, token: String = Bench.adminToken) async throws -> Answer {
+        try await executeRequest(uri: uri, method: .delete, headers: [.authorization: "Bearer \(token)"], body: nil)
+    }
+}
+
 extension RouterClient.Answer {
     var text: String { String(buffer: body) }
 }

@@ -46,6 +46,32 @@ import Testing
         }
     }
 
+    @Test("news that was given up is put away, is counted no more, and stays in the feed")
+    func discardedLetters() async throws {
+        let gateway = try await bench.gateway([
+            "news.url": "https://backend.example.com/news",
+            "news.secret": .init(.string(NewsTests.secret), isSecret: true),
+        ])
+        let journal = try await journal()
+        let deliveries = try (1...2).map { try bench.purchase(number: $0) }
+        try await RouterClient.with(gateway.router) { client in
+            for delivery in deliveries { #expect(try await client.deliver(delivery).status == .ok) }
+            let feed = try await client.get("/v1/events").text
+            for item in try await journal.outbox.next(9, lease: .seconds(60)) {
+                try await journal.outbox.failed(item, because: "status 400")
+            }
+            let ids = try await journal.outbox.abandoned().map(\.id)
+            let id = try #require(ids.first)
+            #expect(try await client.delete("/v1/dead-letters/\(id)", token: Bench.readToken).status == .forbidden)
+            #expect(try await client.delete("/v1/dead-letters/\(id)").status == .noContent)
+            #expect(try await client.delete("/v1/dead-letters/\(id)").status == .notFound)
+            #expect(try await journal.outbox.abandoned().map(\.id) == Array(ids.dropFirst()))
+            #expect(try await client.get("/metrics").text.contains("lifecycle_dead_letters 1"))
+            #expect(try await client.post("/v1/dead-letters/retry").text == #"{"retried":1}"#)
+            #expect(try await client.get("/v1/events").text == feed)
+        }
+    }
+
     @Test("everything in quarantine is replayed")
     func quarantine() async throws {
         let gateway = try await bench.gateway()

@@ -23,6 +23,14 @@ struct JournalCommand: AsyncParsableCommand {
     )
 }
 
+/// Says so where rows are passed over.
+private struct PassedOverRows: JournalObserver {
+    func observe(_ observation: JournalObservation) {
+        guard case .unreadable = observation else { return }
+        StandardError.write("rows that cannot be read were passed over; `lifecycle journal verify` names them")
+    }
+}
+
 /// Which database, and how to print.
 struct DatabaseOptions: ParsableArguments {
     @Option(
@@ -91,10 +99,10 @@ struct DatabaseOptions: ParsableArguments {
                     )
                 }
                 let storage = try await SQLiteJournalStorage(path: path, migrates: migrates)
-                return Journal(storage, options: configured, now: { Date() })
+                return Journal(storage, options: configured, observer: PassedOverRows(), now: { Date() })
             case .postgres(let configuration):
                 let storage = try await PostgresJournalStorage(configuration, migrates: migrates)
-                return Journal(storage, options: configured, now: { Date() })
+                return Journal(storage, options: configured, observer: PassedOverRows(), now: { Date() })
             }
         }
     }
@@ -118,6 +126,25 @@ struct DatabaseOptions: ParsableArguments {
             case .sqlite(let path): try await SQLiteJournalStorage.migrate(path: path)
             case .postgres(let configuration): try await PostgresJournalStorage.migrate(configuration)
             }
+        }
+    }
+
+    /// Puts items of a queue away that were given up.
+    ///
+    /// - Throws: `ExitCode.nothingFound` if one of them was not given up, or was put away already; then nothing was done.
+    func discard<Value>(_ ids: [String], from queue: JournalQueue<Value>) async throws {
+        var items: [JournalQueue<Value>.Item] = []
+        var missing: [String] = []
+        for id in Set(ids).sorted() {
+            let item = try await reachable { () async throws(JournalError) in try await queue.abandoned(id: id) }
+            if let item { items.append(item) } else { missing.append(id) }
+        }
+        guard missing.isEmpty else {
+            for id in missing { StandardError.write("\(id) was not given up, or is put away") }
+            throw ExitCode.nothingFound
+        }
+        for item in items {
+            try await reachable { () async throws(JournalError) in _ = try await queue.discard(item) }
         }
     }
 

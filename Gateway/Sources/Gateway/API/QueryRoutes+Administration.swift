@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import LifecycleJournal
+import Logging
 import Normalizer
 
 /// Quarantine, dead letters, duties, and a person's data.
@@ -56,6 +57,11 @@ extension QueryRoutes {
             try await journal.outbox.revive(item)
             return .noContent
         }
+        api.delete("dead-letters/:id") { request, context -> HTTPResponse.Status in
+            try tokens.admit(request, for: .admin)
+            try await discard(try Self.name(context), from: journal.outbox, named: "news", context)
+            return .noContent
+        }
         addDuties(to: api)
         api.get("accounts/export") { request, _ in
             let account = try tokens.admit(request, for: .admin, ["account", "source"]).account
@@ -87,6 +93,25 @@ extension QueryRoutes {
             try await journal.duties.done(item)
             return .noContent
         }
+        api.delete("due/dismissed/:kind/:id") { request, context -> HTTPResponse.Status in
+            try tokens.admit(request, for: .admin)
+            let id = "\(try context.parameters.require("kind"))/\(try Self.name(context))"
+            try await discard(id, from: journal.duties, named: "duty", context)
+            return .noContent
+        }
+    }
+
+    /// Puts an item away that was given up. The log has it, too.
+    private func discard<Value>(
+        _ id: String,
+        from queue: JournalQueue<Value>,
+        named kind: String,
+        _ context: BasicRequestContext
+    ) async throws {
+        guard let item = try await queue.abandoned(id: id), try await queue.discard(item) else {
+            throw HTTPError(.notFound, message: "no \(kind) with this id was given up")
+        }
+        context.logger.notice("put away", metadata: ["kind": "\(kind)", "id": "\(id)"])
     }
 
     /// Gives every delivery in quarantine to its adapter once more.
