@@ -139,6 +139,22 @@ import Testing
         await #expect(throws: JournalError.self) { try await other.rebuild(repairing: true) }
     }
 
+    @Test("the product catalogue is noted again if another process has noted its own")
+    func catalogAgain() async throws {
+        let storage = try await Bench().storage()
+        var options = Journal.Options()
+        options.catalog = ProductCatalog([], oneTimeProducts: [.init(id: "coins", type: .consumable)])
+        let other = Journal(storage, options: options, now: { Bench.now })
+        try await other.noteCatalog()
+        let journal = Journal(storage, now: { Bench.now })
+        let worker = PruneWorker(journal: journal, logger: Self.silent, now: { Bench.now })
+        let running = Task { await worker.run() }
+        while (try? await other.rebuild(repairing: true)) != nil { try await Task.sleep(for: .milliseconds(10)) }
+        running.cancel()
+        await running.value
+        #expect(try await journal.rebuild(repairing: true).purchases == 0)
+    }
+
     @Test(
         "balancers ask with HEAD as with GET, and get no body",
         arguments: [("/health", 200), ("/ready", 200), ("/v1/due", 401), ("/unknown", 404)]

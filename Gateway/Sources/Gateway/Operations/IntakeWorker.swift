@@ -28,8 +28,10 @@ struct PruneWorker: Service {
             while !Task.isCancelled {
                 do {
                     try await self.journal.prune(before: self.now().addingTimeInterval(-30 * 86_400))
+                    // A process with another catalogue may have come and gone, as in an update that was taken back.
+                    try await self.journal.noteCatalog()
                 } catch {
-                    self.logger.error("pruning failed", metadata: ["error": "\(error)"])
+                    self.logger.error("pruning failed, or noting the catalogue", metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: .seconds(3600))
             }
