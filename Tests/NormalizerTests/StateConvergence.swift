@@ -284,7 +284,7 @@ private func converges<K: Knowledge>(_ events: [NormalizedEvent], as: K.Type, se
 
 @Suite("Convergence", .timeLimit(.minutes(5)))
 struct StateConvergence {
-    /// Five hundred stories in the ordinary run, two thousand in the long one.
+    /// Three hundred stories in the ordinary run, two thousand in the long one.
     private static let storiesPerChunk = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 100 : 15
 
     /// A new seed each run; a failure prints the seed of its story, which `RandomStory(seed:)` makes again.
