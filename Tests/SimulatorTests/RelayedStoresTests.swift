@@ -10,7 +10,7 @@ import Testing
 struct RelayedStoresTests {
     private static let start = Date(millisecondsSince1970: 1_767_607_200_000)
     /// So many orders of a story that has more.
-    private static let orders = 60
+    private static let orders = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 60 : 12
 
     @Test("a documented story comes to what it says at each store", arguments: RevenueCatSimulator.stores)
     func kinds(store: PurchaseStore) async throws {
