@@ -296,16 +296,20 @@ extension Journal {
     /// Gives back what was leased and not taken in, as if no worker had had it: the lease would hold it up for its whole time.
     private func putBack(_ records: ArraySlice<JournalRecord>) async {
         let (time, turn) = (now().milliseconds, retryTime(afterAttempt: 0))
-        _ = try? await write { transaction in
-            for var record in records {
-                var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
-                detail.attempts -= 1
-                detail.turnSetAt = time
-                record.detail = try CanonicalJSON.bytes(detail)
-                record.order = turn
-                _ = try await transaction.update(record, in: .delivery)
+        // A worker that is stopped gives back, too, and a storage may refuse what a cancelled task writes.
+        await Task {
+            _ = try? await write { transaction in
+                for var record in records {
+                    var detail = try CanonicalJSON.value(DeliveryDetail.self, from: record.detail)
+                    detail.attempts -= 1
+                    detail.turnSetAt = time
+                    record.detail = try CanonicalJSON.bytes(detail)
+                    record.order = turn
+                    _ = try await transaction.update(record, in: .delivery)
+                }
             }
         }
+        .value
     }
 
     private func work<Adapter: ProviderAdapter>(
