@@ -362,7 +362,7 @@ extension StateRows {
     /// The row of a lineage, which may be one that had no need to be read.
     ///
     /// - Throws: ``Conflict`` if it has a state by now.
-    func known(
+    private func known(
         _ lineage: SubscriptionID,
         _ transaction: any JournalTransaction
     ) async throws -> JournalRecord? {

@@ -81,8 +81,11 @@ extension Journal {
         _ transaction: any JournalTransaction
     ) async throws {
         let key = JournalKey.text(lineage)
-        // As it was when the owner was read: a purchase that has moved since is another's.
-        if let record = try await rows.known(lineage, transaction) {
+        // As it was when the owner was read: a purchase that has moved since is another's. The row of a lineage that another one stands
+        // for had no need to be read.
+        var record = rows.records[lineage]
+        if record == nil { record = try await transaction.record(key, in: .state) }
+        if let record {
             for account in accounts {
                 let row = try await transaction.record(
                     JournalKey.text(account.lookupKey, lineage.description),
