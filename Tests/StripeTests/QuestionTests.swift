@@ -250,12 +250,60 @@ extension QuestionTests {
     private static let addOn = ItemTests.addOn
     private static let renewed = RareFlowTests.next(RareFlowTests.active(.basic), invoice: "in_2")
 
-    /// When it is worth asking for the charge of a period, in hours after the beginning.
-    private static func chargeDue(_ deliveries: [RareFlowTests.Taken]) throws -> [Int64] {
-        let open = try ItemTests.state(deliveries, try policed { _ in }).openQuestions.filter {
-            $0.reason == "charge_due"
-        }
+    /// When it is worth asking for a reason, in hours after the beginning.
+    private static func due(_ reason: OpenQuestion.Reason, _ deliveries: [RareFlowTests.Taken]) throws -> [Int64] {
+        let open = try ItemTests.state(deliveries, try policed { _ in }).openQuestions.filter { $0.reason == reason }
         return open.map { (Int64($0.dueAt.timeIntervalSince1970) - created) / 3600 }
+    }
+
+    private static func chargeDue(_ deliveries: [RareFlowTests.Taken]) throws -> [Int64] {
+        try due("charge_due", deliveries)
+    }
+
+    @Test("a change whose charge failed is a question until the subscription says more, or it is paid")
+    func changeFails() throws {
+        let first = RareFlowTests.active(.basic)
+        let middle = created + 10 * day
+        let bought = [
+            RareFlowTests.began(first, .endive), ItemTests.paid([.basic], reason: "subscription_create", .endive),
+        ]
+        // One change, two changes that are billed together, and one to another rhythm.
+        for (price, earlier, end) in [
+            (StripePrice.pro, 0, first.end), (.pro, day, first.end), (.basicYear, 0, middle + 365 * day),
+        ] {
+            func invoice(_ type: String, at time: Int64) -> RareFlowTests.Taken {
+                RareFlowTests.invoice(
+                    "in_2",
+                    type,
+                    reason: "subscription_update",
+                    lines: [
+                        .init(.basic, amount: -666, from: middle - earlier, to: first.end, isProration: true),
+                        .init(price, amount: 1333, from: middle, to: end, isProration: end == first.end),
+                    ],
+                    at: time,
+                    in: .endive
+                )
+            }
+            func updated(_ status: String, after hours: Int64) -> RareFlowTests.Taken {
+                var changed = first
+                (changed.status, changed.items, changed.latestInvoice) = (status, [.init("si_1", price)], "in_2")
+                return RareFlowTests.updated(changed, from: first, at: middle + hours * 3600, .endive)
+            }
+            let life = bought + [invoice("payment_failed", at: middle)]
+            #expect(try Self.due("change_failed", life) == [241])
+            // Made before the charge was tried, as far as anyone knows.
+            #expect(try Self.due("change_failed", life + [updated("active", after: 0)]) == [241])
+            let retried = life + [updated("active", after: 2), invoice("payment_failed", at: middle + day)]
+            #expect(try Self.due("change_failed", retried) == [265])
+            let paid = invoice("paid", at: middle + 60)
+            for settled in [updated("past_due", after: 0), updated("active", after: 2), paid] {
+                #expect(try Self.due("change_failed", life + [settled]) == [])
+            }
+            var ended = first
+            (ended.status, ended.endedAt) = ("canceled", middle + 2 * day)
+            let deleted = PitfallTests.body("deleted", ended, at: middle + 2 * day, id: "evt_d")
+            #expect(try Self.due("change_failed", life + [(deleted, middle + 2 * day)]) == [])
+        }
     }
 
     @Test(

@@ -49,14 +49,15 @@ package enum FirstWithoutAccess: FailedChargeChoice {
     }
 }
 
-/// A change within a period whose own charge failed is not paid for until that is.
+/// A change within a period whose own charge failed is not paid for until that is. One that leaves open if there is access is kept
+/// whatever it says of the change.
 package enum UnpaidChange: FailedChargeChoice {
     package static func name(of billing: Fact.Billing) -> FailedChargeName? {
         billing.charge.map { .change($0.transaction) }
     }
 
     package static func includes(_ billing: Fact.Billing) -> Bool {
-        billing.status != .settled && billing.charge?.changeStart != nil
+        billing.status == .unknown || billing.status != .settled && billing.charge?.changeStart != nil
     }
 
     package static func prefers(_ assertion: Assertion<Fact.Billing>, to known: Assertion<Fact.Billing>) -> Bool {

@@ -18,6 +18,8 @@ public struct OpenQuestion: Hashable, Sendable, Codable {
         public static let renewalDue: Reason = "renewal_due"
         /// A period began hours ago, and neither its charge nor a failure of that was stated.
         public static let chargeDue: Reason = "charge_due"
+        /// The charge for a change within a period failed, and the store has not said since if that takes the access.
+        public static let changeFailed: Reason = "change_failed"
         /// A charge failed, access is over, and the store has not said how it ended.
         public static let chargeFailed: Reason = "charge_failed"
         /// There is grace, and no store said until when.
@@ -80,7 +82,7 @@ extension SubscriptionState {
         {
             questions.append((newest.start.addingClamped(Self.minute), .renewalCheck))
         }
-        if let due = unstatedCharge(timeline) { questions.append((due, .chargeDue)) }
+        questions += unstatedCharges(timeline)
         questions += unsettledEnd(timeline)
         if let billing = billing(timeline), billing.value.status == .grace,
             billing.value.graceUntil == nil || billing.value.isGraceInferred, charged(timeline)?.cut == nil
@@ -107,22 +109,46 @@ extension SubscriptionState {
     private static let minute: Int64 = 60_000
     private static let hour: Int64 = 3_600_000
 
-    /// When the charge of a period that runs now should have been stated, if the store states a period before its charge, and neither
-    /// that nor its failure is known. A statement of the period from then on settles it: there may be none to wait for, as while the
-    /// merchant collects nothing.
-    private func unstatedCharge(_ timeline: PeriodTimeline) -> Int64? {
+    /// The questions about the charges of periods that run now. A statement of the period from then on settles each of them: there may be
+    /// nothing to wait for, as while the merchant collects nothing.
+    private func unstatedCharges(_ timeline: PeriodTimeline) -> [(Int64, OpenQuestion.Reason)] {
         guard let last = timeline.periods.last, billing(timeline).map({ $0.value.status == .settled }) ?? true else {
-            return nil
+            return []
         }
         let runningNow = timeline.periods.suffix(PeriodTimeline.maximumBeside).filter { $0.end > last.start }
-        return runningNow.compactMap { period -> Int64? in
-            guard period.lineages.contains(where: \.store.rules.statesUnpaidPeriods), period.by.authority == .store,
-                !period.fact.isProvisional, period.fact.phase != .trial, !isCharged(period)
-            else { return nil }
-            let due = max(period.start, period.firstStated ?? period.start).addingClamped(3 * Self.hour)
-            return period.by.milliseconds < due && due < period.accessEnd ? due : nil
+        func first(_ due: (PeriodTimeline.Period) -> Int64?) -> Int64? {
+            runningNow.compactMap { period in
+                due(period).flatMap { period.by.milliseconds < $0 && $0 < period.accessEnd ? $0 : nil }
+            }
+            .min()
         }
-        .min()
+        return [(first(unstatedCharge), .chargeDue), (first(failedChange), .changeFailed)].compactMap { due, reason in
+            due.map { ($0, reason) }
+        }
+    }
+
+    /// When the charge of a period should have been stated, if the store states a period before its charge, and neither that nor its
+    /// failure is known.
+    private func unstatedCharge(of period: PeriodTimeline.Period) -> Int64? {
+        guard period.lineages.contains(where: \.store.rules.statesUnpaidPeriods), period.by.authority == .store,
+            !period.fact.isProvisional, period.fact.phase != .trial, !isCharged(period)
+        else { return nil }
+        return max(period.start, period.firstStated ?? period.start).addingClamped(3 * Self.hour)
+    }
+
+    /// When the store should have said if the failed charge for a change within a period takes the access. The failure alone leaves
+    /// that open, and the statement that says so may be lost.
+    private func failedChange(within period: PeriodTimeline.Period) -> Int64? {
+        period.lineages.compactMap { lineage -> Int64? in
+            let known = registers[lineage]
+            let failed = (known?.unpaidChanges?.inOrder ?? []).filter { failed in
+                failed.value.status == .unknown && failed.by.milliseconds >= period.start
+                    && failed.value.charge.map { !isPaid(transaction(named: $0.transaction)) } ?? false
+            }
+            let due = failed.map(\.by.milliseconds).max()?.addingClamped(Self.hour)
+            return due.flatMap { (known?.billing?.by.milliseconds ?? .min) < $0 ? $0 : nil }
+        }
+        .max()
     }
 
     /// True if the charge of a period is known. A store's names the period; a relay's may not, and was made within it.

@@ -360,7 +360,7 @@ extension SubscriptionState.Registers {
     private mutating func join(_ stated: Assertion<Fact.Billing>) -> Bool {
         let billing = stated.value
         var isNew = false
-        if billing.charge?.changeStart != nil {
+        if UnpaidChange.includes(billing) {
             let known = unpaidChanges
             noteUnpaidChange(stated)
             if unpaidChanges != known { isNew = true }
