@@ -140,6 +140,35 @@ extension QuestionTests {
         #expect(ledger.apply(released).map(\.disposition) == [.duplicate])
     }
 
+    @Test("a planned change to another rhythm of the same product is news, unless it was taken back before")
+    func withinProduct() throws {
+        func phase(_ price: StripePrice, from start: Int64) -> JSONText {
+            [
+                "start_date": .integer(start), "end_date": .integer(start + 30 * day),
+                "items": [["price": price.price(), "quantity": 1]],
+            ]
+        }
+        func schedule(_ status: String) -> JSONMembers {
+            var schedule = Self.schedule(status)
+            schedule["phases"] = [phase(.basic, from: created), phase(.basicYear, from: created + 30 * day)]
+            return schedule
+        }
+        let bought = try event("customer.subscription.created", Self.subscription())
+        let planned = try event("subscription_schedule.created", schedule("active"), at: created + day)
+        let released = try event("subscription_schedule.released", schedule("released"), at: created + 2 * day)
+        #expect(planned.kinds == ["product_change_scheduled"])
+        var ledger = AccountLedger()
+        _ = ledger.apply(bought)
+        #expect(ledger.apply(planned).map(\.disposition) == [.applied])
+        #expect(ledger.states.first?.snapshot(at: date(created + 2 * day)).pendingProduct == nil)
+        #expect(ledger.apply(planned).map(\.disposition) == [.duplicate])
+        #expect(ledger.apply(released).map(\.disposition) == [.applied])
+        var late = AccountLedger()
+        _ = late.apply(bought)
+        _ = late.apply(released)
+        #expect(late.apply(planned).map(\.disposition) == [.superseded])
+    }
+
     @Test("the event reports a change within a period once, even after a look-up")
     func changed() async throws {
         var ledger = AccountLedger()

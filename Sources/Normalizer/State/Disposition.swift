@@ -50,7 +50,9 @@ struct Disposition {
             // Another refund has taken the place of the one that is undone, or nothing had gone back that is known of.
             return reading.refund.isStillFull || !reading.refund.wasHeardOf
         case .productChangeScheduled(let change):
-            return now.pendingProduct != change.to
+            // A change of price, rhythm or quantity alone leaves the product.
+            let isWithinProduct = change.from == change.to
+            return (isWithinProduct ? now.statedNextProduct : now.pendingProduct) != change.to
         case .productChangeReverted:
             return now.pendingProduct != nil
         case .pauseScheduled:

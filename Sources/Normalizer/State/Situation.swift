@@ -11,6 +11,8 @@ struct Situation {
     let pause: Register<Fact.PauseState>?
     let pendingProduct: ProductID?
     let nextProduct: Register<Fact.NextProduct>?
+    /// The product that was stated as the next one, also if it is the current one.
+    let statedNextProduct: ProductID?
     let transfer: Register<LifecycleEvent.Transfer>?
 
     /// - Parameter bound: the start of the first periods to read, see `SubscriptionState.bound(of:)`.
@@ -30,6 +32,7 @@ struct Situation {
         transfer = state.transfer
         let pending = timeline.newest.flatMap { state.pendingProduct(at: $0.start, timeline) }
         (pendingProduct, nextProduct) = (pending?.product, pending?.register)
+        statedNextProduct = state.nextProduct(timeline)?.value.product
     }
 
     func priceChange(of lineage: SubscriptionID) -> Register<Fact.PriceChangeState>? {

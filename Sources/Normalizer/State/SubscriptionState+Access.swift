@@ -284,13 +284,17 @@ extension SubscriptionState {
         {
             return current.lasts(with: next.fact.product) ? nil : (next.fact.product, nil)
         }
-        guard let register = newestRegisters(timeline).compactMap(\.nextProduct).highest(),
-            let product = register.value.product, current?.lasts(with: product) != true,
-            product != current?.statedProduct
+        guard let register = nextProduct(timeline), let product = register.value.product,
+            current?.lasts(with: product) != true, product != current?.statedProduct
         else { return nil }
-        if let stated = timeline.newest?.firstStated, stated > register.by.milliseconds { return nil }
-        if isLeftOut(register.by, timeline) { return nil }
         return (product, register)
+    }
+
+    /// The last word on the next product, also if that is the current one, such as in another rhythm.
+    func nextProduct(_ timeline: PeriodTimeline) -> Register<Fact.NextProduct>? {
+        guard let register = newestRegisters(timeline).compactMap(\.nextProduct).highest() else { return nil }
+        if let stated = timeline.newest?.firstStated, stated > register.by.milliseconds { return nil }
+        return isLeftOut(register.by, timeline) ? nil : register
     }
 }
 
