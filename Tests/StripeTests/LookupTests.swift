@@ -246,6 +246,45 @@ struct LookupTests {
         }
     }
 
+    @Test("a key that may not read the prices of a schedule leaves the names of the prices, and says so")
+    func forbiddenDetail() async throws {
+        let word = #"{"error":{"message":"lacks permissions","type":"invalid_request_error"}}"#
+        transport.on(.any, respond: .init(status: 403, body: Array(word.utf8)))
+        let adapter = try adapter { $0.completesSnapshots = true }
+        let phases = [
+            TestClockTests.phase(.basic, from: created, to: created + 30 * day),
+            TestClockTests.phase(.pro, from: created + 30 * day, to: created + 60 * day),
+        ]
+        let schedule: JSONText = [
+            "id": "sub_sched_1", "object": "subscription_schedule", "customer": "cus_1", "status": "active",
+            "subscription": "sub_1", "end_behavior": "release", "phases": .array(phases),
+        ]
+        let planned = PaymentJoinTests.event("subscription_schedule.created", schedule, at: created, in: .endive)
+        let result = try await receive(adapter, planned.body)
+        #expect(result.kinds == ["product_change_scheduled"])
+        #expect(result.anomalies == ["right to read schedule"])
+        guard case .productChangeScheduled(let change)? = result.events.first?.event else { return }
+        #expect(change.from == "price_basic_month" && change.to == "price_pro_month")
+        #expect(transport.requests.count == 1)
+        // Whose credits a refund takes is no detail, nor what a session sold.
+        let refund = PaymentJoinTests.refund("re_1", 1000, of: "pi_1", at: created, in: .endive)
+        let session = PaymentJoinTests.event(
+            "checkout.session.completed",
+            .object(QuestionTests.session()),
+            at: created,
+            in: .endive
+        )
+        for taken in [refund, session] {
+            let error = await #expect(throws: DeliveryError.self) { try await receive(adapter, taken.body) }
+            #expect(error?.code == .denied)
+        }
+        // A proxy's word is none of Stripe's.
+        transport.removeRules()
+        transport.on(.any, respond: .init(status: 403))
+        let error = await #expect(throws: DeliveryError.self) { try await receive(adapter, planned.body) }
+        #expect(error?.code == .unavailable)
+    }
+
     @Test("an organization's key names the account also where it asks for a list")
     func organizationLists() async throws {
         let page = HTTPTransportResponse(

@@ -61,7 +61,7 @@ struct LookupClient: Sendable {
     /// Asks one question.
     ///
     /// - Returns: the object; or an answer that says that Stripe knows no such object (404 and 410), if the
-    ///   notification can be mapped without it.
+    ///   notification can be mapped without it, or that the key may not read it (403), if it only has details.
     /// - Throws: `misdirected` if Stripe does not know the notification's object under our key, or the key is of the
     ///   other mode; `denied` if Stripe says that the key may not read it; `malformed` for another object than the one
     ///   asked for; `unavailable` in every other case, since a missing answer proves nothing.
@@ -106,7 +106,8 @@ struct LookupClient: Sendable {
             }
             return StripeNotification.Answer(status: response.status, body: [])
         case 403 where Self.isRefusal(response):
-            throw occasion.error(.denied, "\(answered) status 403")
+            guard question.answer.isDetail else { throw occasion.error(.denied, "\(answered) status 403") }
+            return StripeNotification.Answer(status: response.status, body: [])
         default:
             throw occasion.error(.unavailable, "\(answered) status \(response.status)")
         }
@@ -172,7 +173,7 @@ struct LookupClient: Sendable {
     ) throws(DeliveryError) {
         let isAnswer =
             switch question.answer {
-            case .object(let id), .optionalObject(let id): Self.names(reader, id)
+            case .object(let id), .optionalObject(let id), .detail(let id): Self.names(reader, id)
             case .list, .optionalList: reader.optionalValue("data")?.kind == .array
             }
         guard isAnswer else {

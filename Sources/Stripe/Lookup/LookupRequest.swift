@@ -10,6 +10,8 @@ struct LookupRequest: Sendable {
         case object(String)
         /// The object with this id, or none: the notification can be mapped without it.
         case optionalObject(String)
+        /// The object with this id, or none: only a detail that decides neither access nor credits comes from it.
+        case detail(String)
         /// A list. The notification cannot be mapped without it.
         case list
         /// A list, or none.
@@ -18,9 +20,11 @@ struct LookupRequest: Sendable {
         var isOptional: Bool {
             switch self {
             case .object, .list: false
-            case .optionalObject, .optionalList: true
+            case .optionalObject, .optionalList, .detail: true
             }
         }
+
+        var isDetail: Bool { if case .detail = self { true } else { false } }
     }
 
     /// The object that a thin event is about.
@@ -217,7 +221,7 @@ struct LookupRequest: Sendable {
                 name: self.schedule,
                 path: ["v1", "subscription_schedules", schedule.id],
                 query: [("expand[]", "phases.items.price")],
-                answer: .optionalObject(schedule.id)
+                answer: .detail(schedule.id)
             )
         case .checkout:
             guard let session = try? CheckoutSessionObject(value), session.mode == "payment", session.items.isEmpty

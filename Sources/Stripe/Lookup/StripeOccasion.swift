@@ -29,6 +29,9 @@ extension StripeOccasion {
         }
     }
 
+    /// The names of the look-ups that the key has no right to.
+    var refused: [String] { answers.filter { $0.value.status == 403 }.keys.sorted() }
+
     /// The event's type, or the type of the object that was asked about.
     var type: String {
         switch self {

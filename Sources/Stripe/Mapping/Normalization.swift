@@ -144,6 +144,7 @@ extension Mapping {
 
     private func normalization(of mapped: Mapped) -> Normalization {
         var envelope = envelope(mapped.revision)
+        let anomalies = mapped.anomalies + occasion.refused.map { "right to read \($0)" }
         switch mapped.outcome {
         case .events(let drafts, let facts, let time):
             if let time { envelope.assertedAt = min(envelope.assertedAt, time.date) }
@@ -151,13 +152,13 @@ extension Mapping {
             return Normalization(
                 drafts.map { envelope.event($0.event, about: $0.subject) },
                 furtherStatements: lineage.map { [envelope.statement(facts, about: $0)] } ?? [],
-                anomalies: mapped.anomalies
+                anomalies: anomalies
             )
         case .none(let reason, let lineage, let facts):
             let statement = lineage.map { envelope.statement(facts, about: $0) }
             return Normalization(
                 noChange: Normalization.NoChange(reason, statement: statement),
-                anomalies: mapped.anomalies
+                anomalies: anomalies
             )
         }
     }
