@@ -48,7 +48,7 @@ struct ThinStripe: StorySimulator {
     /// Where objects of a type are, and what the adapter has expanded.
     private static func address(of type: String) -> (path: String, query: String)? {
         switch type {
-        case "subscription": ("/v1/subscriptions", "?expand%5B%5D=latest_invoice")
+        case "subscription": ("/v1/subscriptions", "")
         case "invoice": ("/v1/invoices", "")
         case "charge": ("/v1/charges", "?expand%5B%5D=refunds")
         case "refund": ("/v1/refunds", "")

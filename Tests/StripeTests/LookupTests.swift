@@ -48,7 +48,7 @@ struct LookupTests {
         #expect(transport.requests.count == 1)
         #expect(request.method == .get)
         #expect(
-            request.url.absoluteString == "https://api.stripe.com/v1/subscriptions/sub_1?expand%5B%5D=latest_invoice"
+            request.url.absoluteString == "https://api.stripe.com/v1/subscriptions/sub_1"
         )
         #expect(request.headers["Authorization"] == "Bearer rk_live_secret")
         #expect(request.headers["Stripe-Version"] == StripeAdapter.Lookup.testedVersion)

@@ -46,7 +46,7 @@ struct LoopbackTests {
         let body = LookupTests.subscription().body
         let (result, requests) = try await Self.outcome { exchange in
             let isExpected =
-                exchange.request.target == "/v1/subscriptions/sub_1?expand%5B%5D=latest_invoice"
+                exchange.request.target == "/v1/subscriptions/sub_1"
                 && exchange.request.values("authorization") == ["Bearer rk_live_marked"]
             exchange.respond(isExpected ? 200 : 400, body: isExpected ? body : [])
         }

@@ -55,7 +55,6 @@ extension StripeStoryteller {
             (draft.status, draft.attemptCount) = ("draft", 0)
             expanded["latest_invoice"] = .object((invoices[latest] ?? draft).object(version))
         }
-        serve("/v1/subscriptions/\(subscription.id)?expand%5B%5D=latest_invoice", .object(expanded))
         if subscription.schedule != nil { expanded["schedule"] = arranged.map { .object($0) } ?? nil }
         serve(
             "/v1/subscriptions/\(subscription.id)?expand%5B%5D=latest_invoice&expand%5B%5D=schedule.phases.items.price",

@@ -189,7 +189,7 @@ struct LookupRequest: Sendable {
     private static func completion(of row: Mapping.Row, _ value: JSONValue) -> LookupRequest? {
         switch row {
         case .refund, .refundFailed, .chargeRefunded, .dispute:
-            guard let payment = try? Payment(value), payment.invoiceObject == nil else { return nil }
+            guard let payment = try? Payment(value) else { return nil }
             // Before basil a charge names its invoice, and the invoice its subscription.
             if let invoice = payment.invoice {
                 return LookupRequest(
@@ -249,7 +249,6 @@ struct LookupRequest: Sendable {
 
     private static func expansions(of type: String) -> [String] {
         switch type {
-        case "subscription": ["latest_invoice"]
         case "subscription_schedule": ["phases.items.price"]
         case "checkout.session": ["line_items"]
         case "charge": ["refunds"]

@@ -107,12 +107,11 @@ extension Mapping {
         subject.facts = paidFacts(invoice, subject, phase: phase(invoice))
         guard let lineage = subject.lineage else { return standalonePaid(invoice, subject) }
         guard !invoice.needsLines else { return .none(.needsLookup, lineage: lineage, facts: subject.facts) }
-        let trialEnd = invoice.subscriptionObject?.endOfFirstTrial
         var facts: [String: String] = [:]
         facts["invoice"] = invoice.id
         facts["billing_reason"] = invoice.billingReason
         guard let span = invoice.paidSpan,
-            let began = periodBegan(by: invoice, with: span, about: subject, trialEnd: trialEnd)
+            let began = periodBegan(by: invoice, with: span, about: subject)
         else {
             // For a trial, or a price of nothing, the subscription says which. For a change, the update describes it.
             // For usage of the period before, the subscription has reported the next one. Only the invoice reports the
@@ -133,11 +132,13 @@ extension Mapping {
     }
 
     /// The period that a paid invoice pays for; nil if another notification reports that.
+    ///
+    /// - Parameter trialEnd: the end of the trial that leads to the first payment, if the subscription is known.
     func periodBegan(
         by invoice: InvoiceObject,
         with span: SubscriptionObject.Span,
         about subject: EventSubject,
-        trialEnd: Milliseconds?
+        trialEnd: Milliseconds? = nil
     ) -> Draft? {
         guard let lineage = subject.lineage, let product = span.product else { return nil }
         var subject = subject

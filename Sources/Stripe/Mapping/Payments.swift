@@ -9,7 +9,6 @@ struct Payment: Sendable {
     let charge: String?
     /// The invoice behind it: stated before basil, to be asked for since.
     let invoice: String?
-    let invoiceObject: InvoiceObject?
     let customer: CustomerReference?
     /// The country of the billing address, which a charge states.
     let country: String?
@@ -23,11 +22,7 @@ struct Payment: Sendable {
         paymentIntent = try reader.reference("payment_intent")
         let isCharge = reader.optionalValue("object")?.isString("charge") ?? false
         charge = isCharge ? try reader.string("id") : try reader.reference("charge")
-        let invoice = reader.optionalValue("invoice")
-        self.invoice = try invoice?.referenceID()
-        invoiceObject = try invoice.flatMap { (value) throws(JSONError) in
-            value.kind == .object ? try InvoiceObject(value) : nil
-        }
+        invoice = try reader.reference("invoice")
         customer = try reader.customer()
         country = reader.descriptiveCountry(at: "billing_details", "address")
     }
@@ -70,7 +65,7 @@ extension Mapping {
 
     func paidBy(_ payment: Payment) -> PaidBy? {
         guard let id = payment.paymentIntent ?? payment.charge else { return nil }
-        let invoice = payment.invoiceObject ?? fetchedInvoice
+        let invoice = fetchedInvoice
         let subscription = invoice?.subscription
         let invoiceID = invoice?.id ?? payment.invoice
         let isOfNoSubscription = invoice != nil && subscription == nil

@@ -99,8 +99,6 @@ struct InvoiceObject: WireObject, Sendable {
     let paymentIntent: String?
     /// Stated before basil.
     let charge: String?
-    /// The whole subscription, if it was expanded.
-    let subscriptionObject: SubscriptionObject?
     let billingReason: String?
     let isSentToCustomer: Bool
     let currency: String?
@@ -135,11 +133,6 @@ struct InvoiceObject: WireObject, Sendable {
         let details = try reader.reader("parent")?.reader("subscription_details")
         let reference = reader.optionalValue("subscription") ?? details?.optionalValue("subscription")
         subscription = try reference?.referenceID()
-        if let reference, reference.kind == .object, try ObjectReader(reference).has("status") {
-            subscriptionObject = try SubscriptionObject(reference, addOns: addOns)
-        } else {
-            subscriptionObject = nil
-        }
         paymentIntent = try reader.reference("payment_intent")
         charge = try reader.reference("charge")
         billingReason = try reader.optionalString("billing_reason")
