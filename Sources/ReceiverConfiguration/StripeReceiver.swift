@@ -6,7 +6,7 @@ package import WireJSON
 
 /// Stripe's adapter as a configuration in JSON sets it up.
 package struct StripeReceiver: ConfiguredReceiver {
-    package static let memberNames: Set = ["secrets", "toleranceSeconds", "livemode", "kind"]
+    package static let memberNames: Set = ["secrets", "toleranceSeconds", "livemode", "kind", "policy"]
 
     package let adapter: StripeAdapter
     /// True if the body names the purchase to ask about, and is no event.
@@ -15,6 +15,7 @@ package struct StripeReceiver: ConfiguredReceiver {
     /// - Parameter answers: the provider's answers, at once or never; nil for no look-ups.
     package init(config: JSONValue, answers: (any HTTPTransportProtocol)? = nil) throws(ConfigurationError) {
         var configuration: StripeAdapter.Configuration
+        let policy: JSONValue?
         do throws(JSONError) {
             let reader = try ObjectReader(config)
             switch try reader.optionalString("kind") {
@@ -22,6 +23,7 @@ package struct StripeReceiver: ConfiguredReceiver {
             case "question": isQuestion = true
             default: throw try reader.value("kind").error(.missing)
             }
+            policy = reader.optionalValue("policy")
             configuration = .init(signingSecrets: try (reader.optionalStrings("secrets") ?? []).map { SecretBytes($0) })
             if let seconds = try reader.optionalInt64("toleranceSeconds") {
                 configuration.tolerance = .within(.seconds(seconds))
@@ -40,6 +42,7 @@ package struct StripeReceiver: ConfiguredReceiver {
             lookup.completesSnapshots = true
             configuration.lookup = lookup
         }
+        configuration.policy = try StripeAdapter.Policy(policy)
         adapter = try StripeAdapter(configuration)
     }
 

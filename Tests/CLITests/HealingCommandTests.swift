@@ -39,9 +39,16 @@ struct HealingCommandTests {
 
     private static let start = Date().addingTimeInterval(-10 * 86_400)
 
-    private func run(_ commands: String, key: String = Stripe.key) throws -> CommandLineRun {
-        let story = try #require(CustomerStory.named("initial-purchase"))
-        let notifications = try StripeSimulator(seed: "healing").notifications(story, from: Self.start)
+    /// - Parameter members: further members of the configuration.
+    private func run(
+        _ commands: String,
+        key: String = Stripe.key,
+        story name: String = "initial-purchase",
+        from start: Date = Self.start,
+        members: String = ""
+    ) throws -> CommandLineRun {
+        let story = try #require(CustomerStory.named(name))
+        let notifications = try StripeSimulator(seed: "healing").notifications(story, from: start)
         let stripe = try Stripe(notifications)
         defer { stripe.server.stop() }
         return try CommandLineRun(
@@ -51,7 +58,7 @@ struct HealingCommandTests {
                 export LIFECYCLE_DATABASE="sqlite:$folder/journal.sqlite"
                 cat >"$folder/ca.pem"
                 echo '\(key)' >"$folder/key"
-                echo '{"apiKeyFile":"'$folder'/key","trustRootsFile":"'$folder'/ca.pem","emulator":\(stripe.server.port)}' \
+                echo '{"apiKeyFile":"'$folder'/key","trustRootsFile":"'$folder'/ca.pem","emulator":\(stripe.server.port)\(members)}' \
                 >"$folder/config"
                 ask() { command=$1; shift; "$0" $command --provider stripe --config "$folder/config" "$@"; }
                 "$0" journal init
@@ -87,6 +94,39 @@ struct HealingCommandTests {
         #expect(known == first)
         #expect(lines.last?.contains(#""asked":1"#) == true)
         #expect(lines.last?.contains(#""settled":1"#) == true)
+    }
+
+    @Test(
+        "what was sent is read under the policy of the webhook",
+        arguments: [
+            ("", "grace"), (#""pastDue":"suspends""#, "suspended"),
+            (#""pastDue":"grace","graceSeconds":86400"#, "grace"),
+        ]
+    )
+    func policy(members: String, access: String) throws {
+        let run = try run(
+            """
+            ask backfill --since \(Date().addingTimeInterval(-20 * 86_400).formatted(.iso8601)) >/dev/null
+            "$0" journal events | grep -o '"access":"[a-z]*"' | sort -u
+            """,
+            story: "hold-expires",
+            from: Date().addingTimeInterval(-60 * 86_400),
+            members: #","policy":{\#(members)}"#
+        )
+        #expect(run.output == "\"access\":\"\(access)\"\n", "\(run.errors)")
+    }
+
+    @Test(
+        "a policy that is misspelled has no silent effect on access",
+        arguments: [
+            #""pastdue":"suspends""#, #""pastDue":"suspend""#, #""pastDue":"grace""#,
+            #""pastDue":"keeps","graceSeconds":1"#, #""oneTimeProducts":{"hunter2":"coins"}"#, #""addOnProducts":"a""#,
+        ]
+    )
+    func misspelledPolicy(members: String) throws {
+        let run = try run("ask preflight; echo $?", members: #","policy":{\#(members)}"#)
+        #expect(run.output == "64\n")
+        #expect(run.errors.contains("policy") && !run.errors.contains("hunter2"), "\(run.errors)")
     }
 
     @Test("a gap that the provider can no longer fill is said, and the exit status tells")

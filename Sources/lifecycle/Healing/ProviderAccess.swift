@@ -8,6 +8,7 @@ import GooglePubSub
 import HTTPTransport
 import LoopbackServer
 import Normalizer
+import ReceiverConfiguration
 import RevenueCatEvents
 import Stripe
 import WireJSON
@@ -24,7 +25,7 @@ struct ProviderAccess {
         .revenuecat: [
             "apiKeyFile", "project", "appStoreFile", "authorizationsFile", "signingSecretsFile", "environments",
         ],
-        .stripe: ["apiKeyFile", "livemode", "account", "signingSecretsFile", "completesSnapshots"],
+        .stripe: ["apiKeyFile", "livemode", "account", "signingSecretsFile", "completesSnapshots", "policy"],
     ]
     /// The providers that can be asked, in the order in which pages list them.
     static let providers = Provider.adapted.filter { members[$0] != nil }
@@ -41,7 +42,8 @@ struct ProviderAccess {
           revenuecat  apiKeyFile, project (of version 2 of the API), appStoreFile (a configuration of apple: App Store
                       purchases are asked about there)
           stripe      apiKeyFile, livemode, account (a connected one), completesSnapshots (false if the key may not read what
-                      events leave out; the journal then knows less than by a webhook that is completed)
+                      events leave out; the journal then knows less than by a webhook that is completed), policy (the choices of your
+                      webhook's configuration.policy, such as {"pastDue": "suspends"})
           any         trustRootsFile (PEM certificates to trust instead of the system's),
                       emulator (a port of this host, where a simulator plays the provider)
 
@@ -335,6 +337,7 @@ struct ProviderAccess {
         lookup.completesSnapshots = try reader.optionalBool("completesSnapshots") ?? true
         configuration.lookup = lookup
         if let isLive = try reader.optionalBool("livemode") { configuration.mode = isLive ? .live : .test }
+        configuration.policy = try StripeAdapter.Policy(reader.optionalValue("policy"))
         let account = try reader.optionalString("account")
         // One adapter for all: a history has to say what the webhook says.
         let adapter = try StripeAdapter(configuration)
