@@ -145,6 +145,39 @@ struct LateNewsTests {
         }
     }
 
+    /// A change that charges nothing leaves the order of the last renewal to the new purchase
+    /// (https://developer.android.com/google/play/billing/subscriptions#replacement-modes). Without rights, or days later, the
+    /// purchase before is not to be seen.
+    @Test(
+        "a change whose purchase before cannot be seen is a change, also with the order of a renewal",
+        arguments: [nil, PlayAnswer(.denied, status: 403), PlayAnswer(.gone, status: 410)] as [PlayAnswer?]
+    )
+    func changedWithoutSight(answer: PlayAnswer?) throws {
+        let changed = Self.week(1).with {
+            $0.start = Self.start + 8 * Self.day
+            $0.linked = Vectors.oldToken
+            $0.items[0].extra["itemReplacement"] =
+                #"{"productId":"basic","basePlanId":"monthly","replacementMode":"WITHOUT_PRORATION"}"#
+        }
+        let others = answer.map { [GoogleResolution.Lookup(.subscription, about: Vectors.oldToken, $0)] } ?? []
+        let result = try Play.map(4, changed, at: Self.start + 8 * Self.day, others: others)
+        #expect(result.events.map(\.kind) == [.productChanged])
+        // With sight of it, its own renewal is one.
+        let before = Vectors.purchase("EXPIRED").with {
+            $0.items[0].product = "basic"
+            $0.items[0].order = "GPA.3312-4415-6677-11111..3"
+            $0.extra["canceledStateContext"] = Vectors.canceled("replacement")
+        }
+        let seen = try Play.map(
+            4,
+            changed,
+            at: Self.start,
+            askedAt: Self.start + 8 * Self.day,
+            others: [Play.found(.subscription, for: Vectors.oldToken, before.json)]
+        )
+        #expect(seen.events.filter { $0.product?.id == "premium" }.map(\.kind) == [.renewed])
+    }
+
     /// The developer puts the end off by a month; or Google does, while it tries a declined charge again, and says nothing
     /// (https://www.revenuecat.com/docs/customers/google-play-renewal-extensions).
     @Test(

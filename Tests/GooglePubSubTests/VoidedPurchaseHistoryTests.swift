@@ -140,14 +140,18 @@ struct VoidedPurchaseHistoryTests {
 
     @Test(
         "a position that has expired is refused as such, and other trouble is not",
-        arguments: [(400, DeliveryError.Code.stale), (503, .unavailable), (403, .denied)]
+        arguments: [
+            ("subscriptions/7", 400, DeliveryError.Code.stale), ("subscriptions", 400, .stale), (nil, 400, .malformed),
+            ("subscriptions/7", 503, .unavailable), ("subscriptions", 503, .unavailable),
+            ("subscriptions/7", 403, .denied),
+        ] as [(String?, Int, DeliveryError.Code)]
     )
-    func trouble(status: Int, code: DeliveryError.Code) async throws {
+    func trouble(position: String?, status: Int, code: DeliveryError.Code) async throws {
         let history = try history(pages: [:])
         transport.removeRules()
         transport.on(.any, respond: Self.response(status, "{}"))
         let error = await #expect(throws: DeliveryError.self) {
-            try await history.page(of: Self.window, at: "subscriptions/7")
+            try await history.page(of: Self.window, at: position)
         }
         #expect(error?.code == code)
     }

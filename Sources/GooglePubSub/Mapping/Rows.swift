@@ -137,7 +137,7 @@ extension SubscriptionMapping {
     /// was looked up.
     private var begun: EventDraft {
         let event = began
-        let isOvertaken = item.isRenewalOrder && !item.isContinued && event.id == periodBeganID
+        let isOvertaken = item.wasRenewed && event.id == periodBeganID
         guard isOvertaken else { return event }
         // The answer shows that it had begun, and not when: from the notification on it would be longer than the plan.
         let period = item.period

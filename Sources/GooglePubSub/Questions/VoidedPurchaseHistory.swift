@@ -52,6 +52,7 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
         of window: Range<Date>,
         at position: String?
     ) async throws(DeliveryError) -> DeliveryHistoryPage {
+        let isResumed = position != nil
         let position = Position(position)
         var query = VoidedPurchasesQuery()
         query.includesSubscriptions = position.listsSubscriptions
@@ -62,7 +63,8 @@ public struct VoidedPurchaseHistory: DeliveryHistory {
             let code: DeliveryError.Code =
                 switch answer.outcome {
                 case .denied: .denied
-                case .invalid, .notFound, .gone: position.token == nil ? .malformed : .stale
+                // The window is older than the position, also where that begins the second list.
+                case .invalid, .notFound, .gone: isResumed ? .stale : .malformed
                 default: .unavailable
                 }
             throw DeliveryError(code, "voided purchases: \(answer)")

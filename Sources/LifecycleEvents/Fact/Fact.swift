@@ -75,8 +75,8 @@ extension Fact {
         /// statement of the period itself takes its place, also an earlier one.
         public var isProvisional: Bool
         /// True if a statement about something else names the period while it runs, with the end that access has by then: the
-        /// paid one, or that of a grace period. If no statement of the period itself states as much, this one counts. It
-        /// ``isProvisional``, too.
+        /// paid one, or that of a grace period. If no statement of the period itself states as much, this one counts. With
+        /// ``isStartInferred`` it counts for a later end of a known period only, and makes no period. It ``isProvisional``, too.
         public var isRunning: Bool
         /// True if the start of ``period`` is not stated, and is the moment of the statement in its place. A statement of the
         /// start takes its place, also an earlier one.
