@@ -12,9 +12,14 @@ public final class CurlHTTPTransport: HTTPTransportProtocol {
     /// Starts the transport.
     ///
     /// - Throws: `transportFailure` if the configuration cannot be used, or there is no memory or thread to be had.
-    public init(_ configuration: Configuration = Configuration()) throws(HTTPTransportError) {
+    public convenience init(_ configuration: Configuration = Configuration()) throws(HTTPTransportError) {
+        try self.init(configuration) { multi, deadline in multi.wait(until: deadline) }
+    }
+
+    /// Starts the transport with another way to wait, for tests.
+    init(_ configuration: Configuration, wait: @escaping TransferLoop.Wait) throws(HTTPTransportError) {
         try configuration.validate()
-        loop = try TransferLoop(configuration)
+        loop = try TransferLoop(configuration, wait: wait)
         try loop.start()
     }
 

@@ -68,11 +68,18 @@ final class TransferLoop: Sendable {
 
     private let mailbox: Mutex<Mailbox>
     private let configuration: CurlHTTPTransport.Configuration
+    private let wait: Wait
+
+    /// How the thread waits; see ``MultiHandle/wait(until:)``.
+    typealias Wait = @Sendable (MultiHandle, _ deadline: ContinuousClock.Instant?) -> CURLMcode
+
+    /// In microseconds.
+    private static let pauseWithoutWaiting: UInt32 = 100_000
 
     // libcurl wants this once in a process, before anything else.
     private static let globalCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    init(_ configuration: CurlHTTPTransport.Configuration) throws(HTTPTransportError) {
+    init(_ configuration: CurlHTTPTransport.Configuration, wait: @escaping Wait) throws(HTTPTransportError) {
         guard Self.globalCode == CURLE_OK else {
             throw HTTPTransportError(
                 .transportFailure,
@@ -81,6 +88,7 @@ final class TransferLoop: Sendable {
             )
         }
         self.configuration = configuration
+        self.wait = wait
         mailbox = Mutex(Mailbox(multi: try MultiHandle(configuration)))
     }
 
@@ -186,7 +194,9 @@ final class TransferLoop: Sendable {
                 }
                 nextDeadline = transfers.values.lazy.map(\.deadline).min()
             }
-            if failure == nil { failure = Self.failure(multi.wait(until: nextDeadline)) }
+            // Waiting needs a little memory, and fails in a process that has lowered its limit of descriptors. Both pass, and meanwhile
+            // each request has its deadline.
+            if failure == nil, wait(multi, nextDeadline) != CURLM_OK { usleep(Self.pauseWithoutWaiting) }
         }
 
         for transfer in transfers.values {

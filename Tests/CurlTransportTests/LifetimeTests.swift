@@ -1,8 +1,11 @@
-import CurlTransport
+import CLifecycleCurl
 import Glibc
 import HTTPTransport
 import LoopbackServer
+import Synchronization
 import Testing
+
+@testable import CurlTransport
 
 extension Loopback {
     /// Connections, cancellation, shutdown, and what is left behind.
@@ -14,6 +17,23 @@ extension Loopback {
             for _ in 0..<100 { _ = try await transport.send(server.request()) }
             #expect(server.requestCount == 100)
             #expect(server.acceptedConnections == 1)
+        }
+
+        /// As in a process that has lowered its limit of descriptors below the sockets in use, or is out of memory for a while.
+        @Test(arguments: [3, Int.max]) func transportOutlivesWaitingThatFails(failures: Int) async throws {
+            let server = try Loopback.server { $0.respond(200) }
+            defer { server.stop() }
+            let left = Mutex(failures)
+            let transport = try CurlHTTPTransport(Loopback.configuration()) { multi, deadline in
+                let fails = left.withLock { left in
+                    defer { left = max(left - 1, 0) }
+                    return left > 0
+                }
+                return fails ? CURLM_OUT_OF_MEMORY : multi.wait(until: deadline)
+            }
+            for _ in 0..<3 { #expect(try await transport.send(server.request()).status == 200) }
+            #expect(left.withLock { $0 } < failures)
+            await transport.shutdown()
         }
 
         @Test func connectionsAreLimited() async throws {
