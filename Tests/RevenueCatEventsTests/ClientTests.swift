@@ -115,12 +115,15 @@ struct ClientTests {
         return try #require(subscriptions.first)
     }
 
+    /// RevenueCat knows no such thing.
+    static let missing = #"{"object":"error","type":"resource_missing","message":"no","retryable":false}"#
+
     // MARK: Requests
 
     @Test("ids are encoded, the key is a bearer's, and the customer is not visited")
     func request() async throws {
         let transport = StubTransport()
-        transport.on(.any, respond: Self.response(404, "{}"))
+        transport.on(.any, respond: Self.response(404, Self.missing))
         _ = try await Self.client(transport, .v1).customer("$RCAnonymousID:a/b c")
         let request = try #require(transport.requests.first)
         #expect(request.url.absoluteString == "https://api.revenuecat.com/v1/subscribers/%24RCAnonymousID%3Aa%2Fb%20c")
@@ -307,8 +310,28 @@ struct ClientTests {
     func unknownCustomer() async throws {
         for (api, status) in [(RevenueCatClient.API.v1, 404), (.v1, 201), (.v2(project: "proj1"), 404)] {
             let transport = StubTransport()
-            transport.on(.any, respond: Self.response(status, Self.entry()))
+            transport.on(.any, respond: Self.response(status, status == 404 ? Self.missing : Self.entry()))
             #expect(try await Self.client(transport, api).customer("u1") == .unknown)
+        }
+    }
+
+    /// RevenueCat's own error has a code or a type, and a message: https://www.revenuecat.com/docs/api-v2
+    @Test("a 404 that RevenueCat has not written is a proxy's, and makes no customer unknown")
+    func proxy() async throws {
+        for body in ["", "{}", "[]", "<html>Not Found</html>", #"{"error":"not found"}"#] {
+            for api in [RevenueCatClient.API.v1, .v2(project: "proj1")] {
+                let transport = StubTransport()
+                transport.on(.any, respond: Self.response(404, body))
+                let client = try Self.client(transport, api)
+                let questions: [() async throws -> Void] = [
+                    { _ = try await client.customer("u1") }, { _ = try await client.purchases(ofCustomer: "u1") },
+                    { _ = try await client.ask(CustomerQuestionTests.question()) },
+                ]
+                for question in questions {
+                    let error = await #expect(throws: DeliveryError.self) { try await question() }
+                    #expect(error?.code == .unavailable, "\(body)")
+                }
+            }
         }
     }
 

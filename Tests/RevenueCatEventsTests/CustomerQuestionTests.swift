@@ -263,7 +263,7 @@ struct CustomerQuestionTests {
 
         // A product that RevenueCat does not know leaves the period out.
         let unknown = StubTransport()
-        unknown.on(.init(where: Self.isProduct), respond: ClientTests.response(404, "{}"))
+        unknown.on(.init(where: Self.isProduct), respond: ClientTests.response(404, ClientTests.missing))
         unknown.on(.any, respond: ClientTests.response(200, ClientTests.list([ClientTests.item()])))
         #expect(Self.products(try await ClientTests.client(unknown).ask(Self.question())) == [])
 

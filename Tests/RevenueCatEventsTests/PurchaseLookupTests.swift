@@ -102,7 +102,7 @@ struct PurchaseLookupTests {
     @Test("which addresses are asked")
     func addresses() async throws {
         let transport = StubTransport()
-        transport.on(.any, respond: ClientTests.response(404, "{}"))
+        transport.on(.any, respond: ClientTests.response(404, ClientTests.missing))
         let newer = try ClientTests.client(transport)
         #expect(try await newer.purchases(ofCustomer: "$RC:a/b") == .unknown)
         #expect(try await newer.purchases(withTransaction: "GPA.1-2&x=y").isEmpty)

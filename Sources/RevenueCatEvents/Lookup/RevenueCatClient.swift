@@ -266,10 +266,11 @@ public struct RevenueCatClient: Sendable {
         let response = try await send { () throws(HTTPTransportError) in
             try HTTPTransportRequest(.get, try HTTPSURL(host: Self.host, path: path, query: query), timeout: timeout)
         }
-        switch response.status {
-        case 200, 201, 404: return response
-        default: throw Self.unavailable(RevenueCatAPIError(status: response.status, body: response.body))
-        }
+        guard response.status != 200, response.status != 201 else { return response }
+        let error = RevenueCatAPIError(status: response.status, body: response.body)
+        // A proxy's 404 says nothing of a customer.
+        guard error.status == 404, error.isStated else { throw Self.unavailable(error) }
+        return response
     }
 
     // `X-Platform` is not sent with look-ups: it would count as the customer's visit.
