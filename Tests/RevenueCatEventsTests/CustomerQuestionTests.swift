@@ -100,6 +100,37 @@ struct CustomerQuestionTests {
         #expect(ledger[ClientTests.lineage]?.snapshot(at: date(t0 + day)).period?.end == date(t2))
     }
 
+    @Test(
+        "of a plan and its add-on, which began at once, the one with the known product",
+        arguments: ["basic_m", "pro_m"],
+        [false, true]
+    )
+    func knownProduct(product: ProductID, isReversed: Bool) async throws {
+        let plan = ClientTests.item(["product_id": "prod_basic"])
+        let addOn = ClientTests.item([
+            "product_id": "prod_pro", "current_period_ends_at": .integer(t2), "ends_at": .integer(t2),
+        ])
+        let transport = StubTransport()
+        for product in ["basic", "pro"] {
+            transport.on(
+                .init { $0.url.path.hasSuffix("/products/prod_\(product)") },
+                respond: ClientTests.response(200, Self.product("\(product)_m"))
+            )
+        }
+        transport.on(
+            .any,
+            respond: ClientTests.response(200, ClientTests.list(isReversed ? [addOn, plan] : [plan, addOn]))
+        )
+        let client = try ClientTests.client(transport)
+        var question = Self.question()
+        question.askedAt = date(t0 + day)
+        for known in [product, nil, "max_m"] {
+            question.product = known
+            // Any other product is a change that is not known yet.
+            #expect(Self.products(try await client.ask(question)) == [known == product ? product : "pro_m"])
+        }
+    }
+
     /// `original_app_user_id` is the id of a device before the login, which no webhook has named.
     @Test("an answer is about the customer that has the purchase, by whatever id RevenueCat knew that one first")
     func presentOwner() async throws {

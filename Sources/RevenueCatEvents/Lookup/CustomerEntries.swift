@@ -39,6 +39,12 @@ extension [RevenueCatSubscription] {
         }
         return self.max { order($0) < order($1) }
     }
+
+    /// Those that give access since the same moment as ``current``, as a plan and its add-on do: any of them may be the purchase.
+    var equals: Self {
+        guard let current, current.givesAccess == true else { return [] }
+        return filter { $0.givesAccess == true && $0.period?.start == current.period?.start }
+    }
 }
 
 extension RevenueCatSubscription {

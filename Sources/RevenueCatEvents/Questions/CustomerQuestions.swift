@@ -26,13 +26,9 @@ extension RevenueCatClient: LineageQuestions {
     private func answer(_ question: LineageQuestion) async throws(DeliveryError) -> LineageAnswer {
         guard !question.namesOnlyTransaction, let lineage = question.names.first(where: isName) else { return .unknown }
         if question.isSubscription {
-            guard var subscription = try await subscriptions(question, lineage).current else { return .unknown }
+            guard var subscription = try await subscription(question, lineage) else { return .unknown }
             subscription.aliases += try await aliases(of: subscription.customerID, question)
-            subscription.product = try await product(
-                subscription.product,
-                subscription.productReference,
-                in: lineage.store
-            )
+            subscription.product = try await product(of: subscription, in: lineage)
             let statement = subscription.statement(
                 about: lineage,
                 product: subscription.productReference == nil ? question.product : nil,
@@ -110,6 +106,29 @@ extension RevenueCatClient: LineageQuestions {
         var ids: [String] = []
         for value in try reader.array("items") { ids.append(try ObjectReader(value).string("id")) }
         return (ids, try reader.optionalString("next_page"))
+    }
+
+    /// The subscription that the question is about: of several that give access alike, the one with the known product.
+    private func subscription(
+        _ question: LineageQuestion,
+        _ lineage: SubscriptionID
+    ) async throws(DeliveryError) -> RevenueCatSubscription? {
+        let found = try await subscriptions(question, lineage)
+        let equals = found.equals
+        guard equals.count > 1, let known = question.product else { return found.current }
+        var own: [RevenueCatSubscription] = []
+        for subscription in equals {
+            let product = try await product(of: subscription, in: lineage)
+            if product.map(RevenueCatSubscription.name)?.mayBe(known) == true { own.append(subscription) }
+        }
+        return own.current ?? found.current
+    }
+
+    private func product(
+        of subscription: RevenueCatSubscription,
+        in lineage: SubscriptionID
+    ) async throws(DeliveryError) -> PurchasedProduct? {
+        try await product(subscription.product, subscription.productReference, in: lineage.store)
     }
 
     private func subscriptions(
