@@ -2,6 +2,7 @@ public import AppleJWS
 public import FoundationEssentials
 public import HTTPTransport
 public import LifecycleEvents
+import Synchronization
 
 /// Apple's App Store Server API, for when a notification was lost, a customer restores a purchase, or Apple wants an
 /// answer.
@@ -175,7 +176,10 @@ extension AppStoreServerClient {
         let response: HTTPTransportResponse
         do throws(HTTPTransportError) {
             let request = try request(call, base, token: token)
-            response = try await transport.send(request, retrying: retry, clock: clock)
+            let attempts = CountedAttempts(base: transport) { [pacing] in
+                pacing.count(call.endpoint, in: environment)
+            }
+            response = try await attempts.send(request, retrying: retry, clock: clock)
         } catch {
             throw Self.failure(error)
         }
@@ -249,5 +253,21 @@ extension AppStoreServerClient {
             error.retryAt = response.retryAfter.map { now().addingTimeInterval(TimeInterval($0.components.seconds)) }
         }
         return error
+    }
+}
+
+/// Reports every attempt of a request but the first, which has waited for its turn.
+private final class CountedAttempts: HTTPTransportProtocol {
+    private let base: RelativeRetryAfter
+    private let countAgain: @Sendable () -> Void
+    private let isFirst = Atomic(true)
+
+    init(base: RelativeRetryAfter, again countAgain: @escaping @Sendable () -> Void) {
+        (self.base, self.countAgain) = (base, countAgain)
+    }
+
+    func send(_ request: HTTPTransportRequest) async throws(HTTPTransportError) -> HTTPTransportResponse {
+        if !isFirst.exchange(false, ordering: .relaxed) { countAgain() }
+        return try await base.send(request)
     }
 }

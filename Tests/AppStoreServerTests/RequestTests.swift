@@ -148,6 +148,57 @@ import Testing
         #expect(world.clock.sleeps.count == before + 1)
     }
 
+    /// Sandbox allows a tenth of Apple's one a second (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
+    @Test("count towards the rate whenever they are repeated")
+    func repeatedAttempts() async throws {
+        let world = try World()
+        world.transport.on(.any, times: 2) { _ throws(HTTPTransportError) in Self.refusal(503, nil) }
+        world.transport.on(.any, respond: Self.refusal(404, 4_040_008))
+        let client = try world.client()
+        for _ in 0..<2 {
+            _ = await failure { () throws(AppStoreServerError) in
+                try await client.testNotificationStatus("t", in: .sandbox)
+            }
+        }
+        #expect(world.transport.requests.count == 4)
+        let waited = world.clock.sleeps.reduce(.zero, +)
+        #expect(waited >= .milliseconds(29_900) && waited <= .milliseconds(30_100), "\(waited)")
+    }
+
+    @Test("are sent in the order in which they were made, and those of customers first")
+    func order() async throws {
+        let world = try World()
+        world.transport.on(.any, respond: Self.refusal(404, 4_040_008))
+        let clock = TestClock()
+        let client = try world.client(clock: clock)
+        var background = client
+        background.priority = .background
+        func ask(_ client: AppStoreServerClient, _ token: String) async {
+            _ = await failure { () throws(AppStoreServerError) in
+                try await client.testNotificationStatus(token, in: .sandbox)
+            }
+        }
+        await ask(client, "first")
+        var tasks: [Task<Void, Never>] = []
+        for (token, client) in [("past", background), ("a", client), ("b", client), ("gone", client), ("c", client)] {
+            tasks.append(Task { await ask(client, token) })
+            await clock.waitForSleepers(tasks.count)
+        }
+        #expect(clock.sleeps == [10, 10, 20, 30, 40].map { .seconds($0) })
+        // The place of one that waits no longer is free.
+        tasks[3].cancel()
+        await tasks[3].value
+        for count in 2...5 {
+            while world.transport.requests.count < count {
+                clock.advance(by: .seconds(1))
+                for _ in 0..<100 { await Task.yield() }
+            }
+        }
+        for task in tasks { await task.value }
+        let sent = world.transport.requests.compactMap { $0.url.path.split(separator: "/").last }
+        #expect(sent == ["first", "a", "b", "c", "past"])
+    }
+
     @Test(
         "refuse what cannot be an identifier before anything is sent",
         arguments: ["", "1/../2", "1?x", "abc", "１", String(repeating: "1", count: 129)]

@@ -63,6 +63,7 @@ final class World: Sendable {
     func client(
         _ change: (inout AppStoreServerClient.Configuration) throws -> Void = { _ in },
         transport: (any HTTPTransportProtocol)? = nil,
+        clock: TestClock? = nil,
         now: (@Sendable () -> Date)? = nil
     ) throws -> AppStoreServerClient {
         let server = state.withLock { $0.production }
@@ -79,7 +80,7 @@ final class World: Sendable {
             configuration,
             adapter: try adapter(),
             transport: transport ?? self.transport,
-            clock: clock,
+            clock: clock ?? self.clock,
             now: now ?? { self.now }
         )
     }
