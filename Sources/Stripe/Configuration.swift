@@ -58,7 +58,7 @@ extension StripeAdapter {
         public enum PastDueAccess: Hashable, Sendable {
             /// Access for as long as Stripe keeps it `past_due`: its settings say when that ends.
             case keeps
-            /// Access for this long after the unpaid period began.
+            /// Access for this long after the unpaid period began, or after the charge for a change within a period failed.
             case grace(Duration)
             /// No access.
             case suspends

@@ -185,7 +185,7 @@ struct PendingChangeTests {
         let access: LifecycleEvent.BillingIssue.Access =
             switch pastDue {
             case .keeps: .grace(until: date(Self.next))
-            case .grace: .grace(until: date(created + 3 * day))
+            case .grace: .grace(until: date(Self.middle + 3 * day))
             default: .suspended
             }
         for version in ItemTests.versions {
@@ -195,8 +195,9 @@ struct PendingChangeTests {
             for news in [[update] + attempts, [update]] {
                 try RareFlowTests.Host.inEachOrder(news, after: Self.began(in: version), by: adapter) { host in
                     let snapshot = host.state.snapshot(at: date(created + 16 * day))
-                    #expect(snapshot.status == (pastDue == .keeps ? .grace : .expired))
-                    #expect(snapshot.access.isGranted == (pastDue == .keeps))
+                    #expect(snapshot.status == (pastDue == .suspends ? .expired : .grace))
+                    #expect(snapshot.access.isGranted == (pastDue != .suspends))
+                    #expect(host.state.access(at: date(created + 19 * day)).isGranted == (pastDue == .keeps))
                     // The end of access is news once, and no attempt promises any.
                     let issues = host.acts.compactMap { act -> LifecycleEvent.BillingIssue.Access? in
                         if case .billingIssue(let issue) = act.event { issue.access } else { nil }
@@ -221,5 +222,124 @@ struct PendingChangeTests {
         try host.take(RareFlowTests.updated(over, from: before, at: Self.middle + 10 * day, .endive))
         #expect(!host.state.access(at: date(created + 26 * day)).isGranted)
         #expect(host.kinds.last == "expired")
+    }
+
+    /// A month that was paid for, the first or one that renews it, and in its middle a change whose charge fails.
+    private struct PaidMonth {
+        let start: Int64
+        /// The months before it, and its payment.
+        var life: [Taken]
+        let payment: Taken
+        private let paid: StripeSubscription
+        private var unpaid: StripeSubscription
+
+        init(isFirst: Bool, _ version: StripeSimulator.Version) {
+            start = isFirst ? created : next
+            let began = PendingChangeTests.began(in: version)
+            var renewed = ItemTests.subscription([basic], from: next)
+            renewed.latestInvoice = "in_1b"
+            paid = isFirst ? month : renewed
+            unpaid = ItemTests.subscription([agency], from: start)
+            (unpaid.status, unpaid.latestInvoice) = ("past_due", "in_2")
+            if isFirst {
+                (life, payment) = ([began[0]], began[1])
+            } else {
+                life = began + [RareFlowTests.updated(renewed, from: month, at: next, version)]
+                payment = RareFlowTests.invoice(
+                    "in_1b",
+                    lines: [.init(basic, from: next, to: next + 30 * day)],
+                    at: next + 3600,
+                    in: version
+                )
+            }
+        }
+
+        /// Some days after it began.
+        func days(_ days: Double) -> Int64 { start + Int64(days * Double(day)) }
+
+        func invoice(_ type: String = "payment_failed", on day: Double, _ version: StripeSimulator.Version) -> Taken {
+            let lines = [(basic, Int64(-500)), (agency, 2500)].map { price, amount in
+                StripeInvoice.Line(price, amount: amount, from: days(15), to: days(30), isProration: true)
+            }
+            let reason = "subscription_update"
+            return RareFlowTests.invoice("in_2", type, reason: reason, lines: lines, at: days(day), in: version)
+        }
+
+        /// The update by which the change is made.
+        func change(_ version: StripeSimulator.Version) -> Taken {
+            RareFlowTests.updated(unpaid, from: paid, at: days(15), version)
+        }
+
+        func step(
+            to status: String,
+            from old: String = "past_due",
+            on day: Double,
+            _ version: StripeSimulator.Version
+        ) -> Taken {
+            var (before, after) = (unpaid, unpaid)
+            (before.status, after.status) = (old, status)
+            // An update that leaves the status changes something else.
+            if status == old { after.metadata = ["a": "b"] }
+            return RareFlowTests.updated(after, from: before, at: days(day), version)
+        }
+    }
+
+    /// Stripe dates no failed charge, so its end of access has the start of the month, whichever invoice is open.
+    @Test(
+        "a failed change ends what is paid for no earlier than it failed, in the first month and in a later one",
+        arguments: policies,
+        [true, false]
+    )
+    func inPaidMonth(pastDue: StripeAdapter.Policy.PastDueAccess, isFirst: Bool) throws {
+        let adapter = try policed { $0.pastDue = pastDue }
+        let stop: Double =
+            switch pastDue {
+            case .keeps: 20
+            case .grace: 18
+            default: 15
+            }
+        for version in ItemTests.versions {
+            let month = PaidMonth(isFirst: isFirst, version)
+            func check(_ host: RareFlowTests.Host) {
+                let seen = [1, 14.9, stop - 0.1, stop + 0.1, 21, 29].map { day in
+                    host.state.access(at: date(month.days(day))).isGranted
+                }
+                #expect(seen == [true, true, true, false, false, false])
+                let used = [CreditUse(id: "a", credits: 50, at: date(month.days(10)))]
+                let balances = [14, stop - 0.1, 21].map { day in
+                    let at = date(month.days(day))
+                    return CreditStatement(of: host.state, under: Self.credits, uses: used, at: at).balance
+                }
+                #expect(balances == [150, 150, 0])
+                #expect(host.kinds.filter { $0 == "expired" }.count == 1)
+            }
+            let news = [
+                month.payment, month.change(version), month.invoice(on: 15.01, version),
+                month.step(to: "unpaid", on: 20, version),
+            ]
+            try RareFlowTests.Host.inEachOrder(news, after: month.life, by: adapter) { host in
+                check(host)
+                var host = host
+                // Each later statement has the same end, and is no new one.
+                try host.take(month.step(to: "unpaid", from: "unpaid", on: 23, version))
+                check(host)
+            }
+        }
+    }
+
+    @Test("once it is paid, access is back, and the time without it stays without", arguments: policies, [true, false])
+    func paidAtLast(pastDue: StripeAdapter.Policy.PastDueAccess, isFirst: Bool) throws {
+        let adapter = try policed { $0.pastDue = pastDue }
+        let month = PaidMonth(isFirst: isFirst, .endive)
+        let news = [
+            month.payment, month.change(.endive), month.step(to: "unpaid", on: 20, .endive),
+            month.invoice("paid", on: 22, .endive), month.step(to: "active", from: "unpaid", on: 22, .endive),
+        ]
+        try RareFlowTests.Host.inEachOrder(news, after: month.life, by: adapter) { host in
+            let seen = [14, 21, 23, 29].map { day in host.state.access(at: date(month.days(day))).isGranted }
+            #expect(seen == [true, false, true, true])
+            let at = date(month.days(10))
+            #expect(CreditStatement(of: host.state, under: Self.credits, uses: [], at: at).balance == 200)
+        }
     }
 }

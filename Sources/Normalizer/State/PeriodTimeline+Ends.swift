@@ -25,7 +25,7 @@ extension PeriodTimeline {
             latest[index] = register
         }
         for (index, register) in latest {
-            let cut = Cut(register.latest)
+            let cut = dated(Cut(register.latest), at: index, in: state)
             if outlasts(index, cut) { continue }
             if lifts(cut, periods[index], in: state) {
                 periods[index].liftedCut = cut
@@ -33,6 +33,21 @@ extension PeriodTimeline {
                 periods[index].cut = cut
             }
         }
+    }
+
+    /// The end of a period at the moment when access stopped, if it is for want of the charge for a change within the period, which is
+    /// paid for itself. A store may date it to the start of the period, whichever charge is open.
+    private func dated(_ cut: Cut, at index: Int, in state: SubscriptionState) -> Cut {
+        guard cut.reason == .billing, let charge = cut.outstandingCharge,
+            state.isPaid(from: periods[index].start, besides: charge)
+        else { return cut }
+        let moment = cut.by.milliseconds
+        let stopped = unpaidSince(index, by: moment, in: state) ?? moment
+        // Beyond the period lies the time of another clock, such as one that the store lets its testers set.
+        guard stopped < periods[index].end else { return cut }
+        var dated = cut
+        dated.at = max(cut.at, stopped)
+        return dated
     }
 
     // A statement of the period itself that is later than its end, and by no lesser authority, takes the end back. So
@@ -98,6 +113,17 @@ extension PeriodTimeline.Period {
     /// True if a snapshot of the period takes its end back by leaving it out, as when it is shared again.
     func isTakenBackInPassing(_ end: PeriodTimeline.Cut) -> Bool {
         end.mayLag && end.by.isSnapshot && by.isSnapshot && by.takesBack(end.by, mayLag: true)
+    }
+}
+
+extension SubscriptionState {
+    /// True if the store states a payment for a period that is not of the charge named.
+    fileprivate func isPaid(from start: Int64, besides transaction: TransactionID) -> Bool {
+        let name = self.transaction(named: transaction)
+        return charges.contains { other, charge in
+            charge.value.periodStart?.millisecondsSince1970 == start && charge.by.authority == .store
+                && self.transaction(named: other) != name
+        }
     }
 }
 

@@ -69,7 +69,7 @@ extension PeriodTimeline {
     }
 
     /// When access to a period had stopped for want of payment by a moment, if it had not come back.
-    private func unpaidSince(_ index: Int, by moment: Int64, in state: SubscriptionState) -> Int64? {
+    func unpaidSince(_ index: Int, by moment: Int64, in state: SubscriptionState) -> Int64? {
         let start = periods[index].start
         let steps = state.interruptions.filter {
             $0.value.start.millisecondsSince1970 == start && $0.by.milliseconds <= moment

@@ -63,8 +63,14 @@ extension SubscriptionState {
         for register in ends.all {
             let start = register.value.start.millisecondsSince1970
             let period = timeline.period(transaction: register.value.transaction, start: start)
-            if let period, period.cut?.at != register.value.at.millisecondsSince1970 { continue }
-            amounts.add(register.latest, period?.fact.product, of: period?.lineages.inOrder.first ?? current)
+            var at = register.value.at
+            if let period {
+                guard let cut = period.cut, cut.by == register.by || cut.at == at.millisecondsSince1970 else {
+                    continue
+                }
+                at = Date(millisecondsSince1970: cut.at)
+            }
+            amounts.add(register.latest, at: at, period?.fact.product, of: period?.lineages.inOrder.first ?? current)
         }
         for register in refunds.values {
             let isOfPeriod = purchases[transaction(of: register.value)] == nil
@@ -150,7 +156,13 @@ private struct Amounts {
         )
     }
 
-    mutating func add(_ end: Assertion<Fact.PeriodEnd>, _ product: ProductID?, of lineage: SubscriptionID) {
+    /// - Parameter time: when it took effect.
+    mutating func add(
+        _ end: Assertion<Fact.PeriodEnd>,
+        at time: Date,
+        _ product: ProductID?,
+        of lineage: SubscriptionID
+    ) {
         // Refunds and replacing periods are reported by themselves.
         guard end.value.reason != .refunded, end.value.reason != .replaced else { return }
         let isPause = end.value.reason == .paused
@@ -173,7 +185,7 @@ private struct Amounts {
             by: end.by,
             id: id,
             transaction: end.value.transaction,
-            at: end.value.at
+            at: time
         )
     }
 

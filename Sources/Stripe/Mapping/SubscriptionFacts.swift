@@ -151,7 +151,12 @@ extension SubscriptionObject {
 }
 
 extension Mapping {
-    func subject(_ subscription: SubscriptionObject, _ phase: PeriodPhase) -> EventSubject {
+    /// - Parameter failedAt: when the charge for a change within the current period failed, if it is not the period's own.
+    func subject(
+        _ subscription: SubscriptionObject,
+        _ phase: PeriodPhase,
+        failedAt: Milliseconds? = nil
+    ) -> EventSubject {
         let span = subscription.current
         let account = account(customer: subscription.customer, metadata: subscription.metadata)
         return EventSubject(
@@ -161,12 +166,17 @@ extension Mapping {
             product: subscription.items.purchased,
             period: span?.period,
             renewal: subscription.terms,
-            facts: facts(subscription, account, phase: phase)
+            facts: facts(subscription, account, phase: phase, failedAt: failedAt)
         )
     }
 
     /// The facts that a snapshot of a subscription states, whatever event it came with.
-    private func facts(_ subscription: SubscriptionObject, _ account: Account?, phase: PeriodPhase) -> [Fact] {
+    private func facts(
+        _ subscription: SubscriptionObject,
+        _ account: Account?,
+        phase: PeriodPhase,
+        failedAt: Milliseconds?
+    ) -> [Fact] {
         var facts: [Fact] = []
         // Most have four or five, and their event adds one.
         facts.reserveCapacity(6)
@@ -181,7 +191,7 @@ extension Mapping {
             // A future status grants nothing new and takes nothing away.
             return facts
         }
-        appendAccess(subscription, phase, to: &facts)
+        appendAccess(subscription, phase, failedAt: failedAt, to: &facts)
         // Until it is paid for, a change is one to come.
         if !subscription.pendingItems.isEmpty,
             case .swapped(_, let next) = ItemChange(from: subscription.items, to: subscription.pendingItems)
@@ -202,7 +212,12 @@ extension Mapping {
         return facts
     }
 
-    private func appendAccess(_ subscription: SubscriptionObject, _ phase: PeriodPhase, to facts: inout [Fact]) {
+    private func appendAccess(
+        _ subscription: SubscriptionObject,
+        _ phase: PeriodPhase,
+        failedAt: Milliseconds?,
+        to facts: inout [Fact]
+    ) {
         if !subscription.sendsInvoices || policy.sentInvoices == .keeps || subscription.status == .trialing {
             for span in subscription.spans { facts += span.periods(phase, isBeside: subscription.isBeside(span)) }
         }
@@ -231,9 +246,10 @@ extension Mapping {
                 }
             }
         }
-        // A period that had begun before the latest one was paid for.
+        // A period that had begun before the latest one was paid for. So was one in which the charge for a change failed.
         func unpaidSince(_ span: SubscriptionObject.Span) -> Milliseconds {
-            span.start == subscription.latest?.start || subscription.hasTestClock
+            if let failedAt { return max(failedAt, span.start) }
+            return span.start == subscription.latest?.start || subscription.hasTestClock
                 ? span.start : max(created, span.start)
         }
         // A customer who pays the open invoice has access again, whichever notification reports it
@@ -261,7 +277,7 @@ extension Mapping {
             case .keeps:
                 facts.append(.billing(Fact.Billing(.grace, graceUntil: subscription.latest?.end.date)))
             case .grace(let duration):
-                let until = graceEnd(of: subscription.latest, duration)
+                let until = graceEnd(of: subscription.latest, since: failedAt, duration)
                 appendEnds(.billing, unlessPaid: subscription.latestInvoice) { until ?? unpaidSince($0) }
                 facts.append(.billing(Fact.Billing(.grace, graceUntil: until?.date)))
             case .suspends:
@@ -312,18 +328,26 @@ extension Mapping {
         }
     }
 
-    func accessStopsWhenPastDue(_ subscription: SubscriptionObject) -> [Fact] {
+    func accessStopsWhenPastDue(_ stated: Stated) -> [Fact] {
+        let subscription = stated.subscription
         switch policy.pastDue {
-        case .keeps: []
-        case .suspends: accessStops(subscription, at: created, .billing)
+        case .keeps: return []
+        case .suspends: return accessStops(subscription, at: created, .billing)
         case .grace(let duration):
-            accessStops(subscription, at: graceEnd(of: subscription.latest, duration) ?? created, .billing)
+            let end = graceEnd(of: subscription.latest, since: stated.failedAt, duration)
+            return accessStops(subscription, at: end ?? created, .billing)
         }
     }
 
-    func graceEnd(of span: SubscriptionObject.Span?, _ duration: Duration) -> Milliseconds? {
+    /// - Parameter failure: when the charge failed; nil if it is that of the span itself.
+    func graceEnd(
+        of span: SubscriptionObject.Span?,
+        since failure: Milliseconds?,
+        _ duration: Duration
+    ) -> Milliseconds? {
         span.map {
-            let (end, overflows) = $0.start.addingReportingOverflow(max(0, duration.wholeMilliseconds))
+            let start = max(failure ?? $0.start, $0.start)
+            let (end, overflows) = start.addingReportingOverflow(max(0, duration.wholeMilliseconds))
             return overflows ? $0.end : min($0.end, end)
         }
     }

@@ -93,6 +93,16 @@ struct SubscriptionBefore {
         guard let start, let latest = now.latest, !hadLatest else { return false }
         return start < latest.start && !rolled(to: now)
     }
+
+    /// The items before, if their change within the period that continues made an invoice: it is for the rest of that then.
+    func itemsBeforeInvoice(of now: SubscriptionObject) -> [SubscriptionObject.Item]? {
+        hasNewInvoice && !rolled(to: now) && !restarted(to: now) ? items : nil
+    }
+
+    /// True if such a change made it past due, and the period had been paid for.
+    func failed(withChangeTo now: SubscriptionObject) -> Bool {
+        (status == .active || status == .trialing) && itemsBeforeInvoice(of: now) != nil
+    }
 }
 
 /// How the items of a subscription changed: by price and quantity, never by the mere presence of previous items, which
@@ -173,9 +183,9 @@ extension Mapping {
         /// True if a period began ahead of the end of the one before it.
         var restarted: Bool { before.restarted(to: subscription) }
 
-        /// The products that began within a period, if the update made an invoice, which is for the rest of that then.
+        /// The products that began within a period, if the update made an invoice for the rest of that.
         var begunByInvoice: [PurchasedItem]? {
-            guard before.hasNewInvoice, let items = before.items, !rolled, !restarted else { return nil }
+            guard let items = before.itemsBeforeInvoice(of: subscription) else { return nil }
             let begun = Set(before.itemsNow.lazy.filter { !$0.isBilledByUse }.map(\.price.productID))
                 .subtracting(items.map(\.price.productID))
             return begun.isEmpty ? nil : begun.sorted().map { PurchasedItem(product: $0) }
@@ -193,7 +203,10 @@ extension Mapping {
             try attributes.map { (attributes) throws(JSONError) in
                 try SubscriptionBefore(attributes, subscription, shown: shown.items)
             } ?? SubscriptionBefore(subscription, shown: shown.items)
-        var update = Update(stated: stated(subscription, begins: before.status == .incomplete), before: before)
+        // The time of a test clock is not that of its events.
+        let isOfChange = !subscription.hasTestClock && before.failed(withChangeTo: subscription)
+        let stated = stated(subscription, begins: before.status == .incomplete, failedAt: isOfChange ? created : nil)
+        var update = Update(stated: stated, before: before)
         if before.hadPendingUpdate == true, subscription.pendingItems.isEmpty {
             update.stated.subject.facts.append(.nextProduct(Fact.NextProduct(nil)))
         }
@@ -249,7 +262,7 @@ extension Mapping {
         // An unpaid subscription begins one period after another.
         case (nil, .unpaid) where before.start != nil:
             return accessStops(subscription, at: subscription.latest?.start ?? created, .billing)
-        case (.some, .pastDue): return accessStopsWhenPastDue(subscription)
+        case (.some, .pastDue): return accessStopsWhenPastDue(update.stated)
         case (.paused?, .active), (.paused?, .trialing), (.unpaid?, .active), (.incomplete?, .active),
             (.incomplete?, .trialing):
             return accessReturns(subscription)

@@ -8,6 +8,8 @@ extension Mapping {
         let lineage: SubscriptionID
         /// The terms of its current period.
         let phase: PeriodPhase
+        /// When the charge for a change within the current period failed, which was paid for before; nil if no such charge is known.
+        let failedAt: Milliseconds?
         var subject: EventSubject
 
         /// The facts alone.
@@ -16,14 +18,21 @@ extension Mapping {
         }
     }
 
-    /// - Parameter begins: true if the event is about its beginning, so that it shows the discounts that came with it.
-    func stated(_ subscription: SubscriptionObject, begins: Bool = false) -> Stated {
+    /// - Parameters:
+    ///   - begins: true if the event is about its beginning, so that it shows the discounts that came with it.
+    ///   - failedAt: when the charge for a change within the current period failed, if the event reports that.
+    func stated(
+        _ subscription: SubscriptionObject,
+        begins: Bool = false,
+        failedAt: Milliseconds? = nil
+    ) -> Stated {
         let phase = begins ? subscription.firstPhase : subscription.phase
         return Stated(
             subscription: subscription,
             lineage: lineage(subscription.id),
             phase: phase,
-            subject: subject(subscription, phase)
+            failedAt: failedAt,
+            subject: subject(subscription, phase, failedAt: failedAt)
         )
     }
 
@@ -278,7 +287,10 @@ extension Mapping {
             billingIssue(stated.lineage, invoice: subscription.latestInvoice?.rawValue ?? "", attempt: 1),
             .billingIssue(
                 LifecycleEvent.BillingIssue(
-                    access: failedAccess(start: subscription.latest?.start, end: subscription.latest?.end)
+                    access: failedAccess(
+                        start: stated.failedAt ?? subscription.latest?.start,
+                        end: subscription.latest?.end
+                    )
                 )
             ),
             about: subject
@@ -309,7 +321,7 @@ extension Mapping {
         case .grace(let duration):
             guard let start, let end else { return .suspended }
             let span = SubscriptionObject.Span(start: start, end: end, items: [])
-            return graceEnd(of: span, duration).map { .grace(until: $0.date) } ?? .suspended
+            return graceEnd(of: span, since: nil, duration).map { .grace(until: $0.date) } ?? .suspended
         }
     }
 
