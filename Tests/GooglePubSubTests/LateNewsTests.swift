@@ -209,7 +209,12 @@ struct LateNewsTests {
         #expect(access == [true, true, true, false])
         #expect(Self.grants(ledger).map(\.credits) == [200, 200])
         let deferral = ledger.apply(try Play.map(9, later, at: askedAt - 1000, askedAt: askedAt + 5000))
-        #expect(deferral.filter(\.isNews).map(\.event.kind) == [.extended])
+        // The look-up has found the new end, which is not the one before.
+        let (before, after) = (Play.date(Self.start + 14 * Self.day), Play.date(Self.start + 44 * Self.day))
+        #expect(
+            deferral.filter(\.isNews).map(\.event.event)
+                == [.extended(.init(from: before, to: after, reason: .deferral))]
+        )
     }
 
     @Test("a renewal that only look-ups know gives access and no credits, however often it is looked up")

@@ -31,6 +31,8 @@ struct PeriodTimeline {
         var start: Int64
         /// The paid end; `Int64.max` where there is none.
         var end: Int64
+        /// Its end without the statements about something else that name it.
+        var statedEnd: Int64
         /// True if no statement of the period itself states its end.
         var isEndInferred = false
         var entry: SubscriptionState.PeriodEntry
@@ -73,6 +75,7 @@ struct PeriodTimeline {
             self.transaction = transaction
             self.entry = entry
             end = entry.fact.period.endMilliseconds
+            statedEnd = end
             firstStated = entry.firstStated
             named = entry.named
             lineages = entry.lineages
@@ -299,6 +302,7 @@ struct PeriodTimeline {
             if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
                 periods[last].entry = entry.withTerms(of: periods[last].entry)
                 periods[last].end = entry.fact.period.endMilliseconds
+                periods[last].statedEnd = periods[last].end
                 periods[last].transaction = transaction ?? known
             } else {
                 periods[last].entry = periods[last].entry.withTerms(of: entry)

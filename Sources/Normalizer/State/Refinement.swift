@@ -66,12 +66,11 @@ struct Refinement {
             refined.event = .refunded(refund)
         case .extended(var extended):
             if extended.from == nil {
-                extended.from =
-                    prior.timeline.period(
-                        transaction: reading.subjectTransaction,
-                        start: event.period?.startMilliseconds
-                    )?
-                    .fact.period.end
+                let start = event.period?.startMilliseconds
+                let known = prior.timeline.period(transaction: reading.subjectTransaction, start: start)
+                // A look-up may have found the new end before its notification came.
+                let before = known.flatMap { SubscriptionState.date($0.statedEnd) }
+                extended.from = before == extended.to ? nil : before
                 refined.event = .extended(extended)
             }
         default:
