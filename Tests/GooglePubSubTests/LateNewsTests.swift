@@ -217,6 +217,38 @@ struct LateNewsTests {
         )
     }
 
+    /// Play tries a declined charge for a day, in which the purchase is active, and sends no notification.
+    @Test("a day in which a charge is tried again gives no instalment", arguments: [true, false])
+    func silentDay(isRenewed: Bool) throws {
+        let end = Self.start + 14 * Self.day
+        let tried = Self.week(1).with { $0.items[0].expiry = end + Self.day }
+        let next =
+            try isRenewed
+            ? Play.map(2, Self.week(2), at: end + Self.day / 2)
+            : Play.map(5, tried.with { $0.state = "ON_HOLD" }, at: end + Self.day)
+        let all = [
+            try Play.map(4, Self.week(0), at: Self.start),
+            try Play.map(2, Self.week(1), at: Self.start + 7 * Self.day),
+            try PurchaseQuestionMappingTests.question(tried, at: end + 3_600_000), next,
+        ]
+        let policy = CreditPolicy(["premium:monthly": .init(credits: 10, every: CalendarDuration(days: 1))])
+        for order in permutations(of: all) {
+            var ledger = AccountLedger()
+            for result in order { _ = ledger.apply(result) }
+            func statement(_ moment: Int64) -> CreditStatement {
+                CreditStatement(of: ledger.states, under: policy, uses: [], at: Play.date(moment))
+            }
+            let reasons = statement(end + 2 * Self.day).grants.filter {
+                $0.from >= Play.date(Self.start + 7 * Self.day)
+            }
+            .map(\.reason)
+            #expect(Array(reasons.prefix(7)) == (0..<7).map { .instalment($0) })
+            #expect(reasons.dropFirst(7).first == (isRenewed ? .instalment(0) : nil))
+            #expect(statement(end + Self.day / 4).balance == 10)
+            #expect(statement(end + 2 * Self.day).balance == (isRenewed ? 10 : 0))
+        }
+    }
+
     @Test("a renewal that only look-ups know gives access and no credits, however often it is looked up")
     func lookedUpTwice() throws {
         var ledger = AccountLedger()

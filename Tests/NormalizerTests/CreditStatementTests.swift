@@ -261,6 +261,39 @@ struct CreditStatementTests {
         #expect(statement.balance == 0)
     }
 
+    @Test(
+        "an end that is put off begins no instalment, and the last one goes on until then",
+        arguments: [3, 40] as [Double],
+        [false, true]
+    )
+    func putOff(by days: Double, isReversed: Bool) {
+        var life = CreditLife()
+        let policy = CreditPolicy(["year": .init(credits: 500, price: Money(ExactDecimal(200), "USD"), every: .month)])
+        let end = 364 + days
+        life.buy("year", "1", from: -1, until: 364, for: 200)
+        life.buy("year", "1", from: -1, until: end, for: 200, on: 300)
+        life.buy("year", "2", from: end, until: end + 365, for: 200)
+        if isReversed { life.statements.reverse() }
+        let reasons = (0..<12).map { CreditGrant.Reason.instalment($0) }
+        let before = life.statement(policy, used: [(100, 360)], on: end - 0.1)
+        #expect(before.grants.map(\.reason) == reasons)
+        #expect(before.balance == 400)
+        let after = life.statement(policy, used: [(100, 360)], on: end)
+        #expect(after.grants.map(\.reason) == reasons + [.instalment(0)])
+        #expect(after.balance == 500)
+    }
+
+    /// Some channels keep the name of a purchase for its renewals.
+    @Test("a renewal under the name of the period before gives its own instalments")
+    func keptName() {
+        var life = CreditLife()
+        let policy = CreditPolicy(["year": .init(credits: 500, price: Money(ExactDecimal(200), "USD"), every: .month)])
+        life.buy("year", "1", from: -1, until: 364, for: 200)
+        life.buy("year", "1", from: 363.5, until: 729, for: 200)
+        #expect(life.balance(policy, on: 365) == 500)
+        #expect(life.balance(policy, used: [(100, 700)], on: 720) == 400)
+    }
+
     @Test("a plan of a product has its own allowance, and so has a family member")
     func keys() {
         let policy = CreditPolicy([

@@ -15,6 +15,8 @@ extension CreditPlan {
         var end: Int64
         /// Until when its charge is for, as the rest of a cycle, if the end may have been put off since; else nil.
         var chargedEnd: Int64?
+        /// The end that its instalments were paid for, if the paid end was put off since: the last one of them lasts longer then.
+        var instalmentsEnd: Int64?
         /// False if only what ended its period is known, which may have been paid for longer.
         var isEndStated = true
         /// The first moment without access.
@@ -165,7 +167,7 @@ extension CreditPlan {
             guard start < stop, start <= horizon else { return }
             let next = schedule.slot(current.index + 1)
             let part = start < tenure.start ? Self.rest(of: (start, end), from: tenure.start) : .whole
-            // Until the last instalment ends with the access, which grace may prolong.
+            // Until the last instalment ends with the access, which grace or a later end may prolong.
             add(current.index, from: max(start, from), until: next == nil ? stop : min(end, stop), part: part)
             slot = next
         }
@@ -262,7 +264,7 @@ extension CreditPlan.Tenure {
         guard let every = allowance?.every else { return nil }
         let begin = Date(millisecondsSince1970: periodStart)
         guard end < .max else { return AllowanceSchedule(from: begin, every: every) }
-        let end = Date(millisecondsSince1970: end)
+        let end = Date(millisecondsSince1970: min(end, instalmentsEnd ?? end))
         let ofPart = part == .whole ? nil : AllowanceSchedule(endingWithStepAt: end, over: begin, every: every)
         return ofPart ?? AllowanceSchedule(from: begin, every: every, until: end)
     }

@@ -143,7 +143,8 @@ extension CreditPlan.Tenure {
         paidBy payment: ChargeIndex.Payment,
         id: CreditGrant.ID
     ) {
-        let fact = strand.isItem ? strand.item?.entry.fact ?? period.fact : period.fact
+        let entry = strand.isItem ? strand.item?.entry ?? period.entry : period.entry
+        let fact = entry.fact
         self.init(
             product: strand.product,
             phase: payment.isTrial ? .trial : fact.phase == .trial ? .regular : fact.phase,
@@ -156,6 +157,7 @@ extension CreditPlan.Tenure {
             from: payment.from.map { max($0, strand.start) },
             id: id
         )
+        instalmentsEnd = entry.endBeforeDelay.flatMap { $0 > strand.start ? $0 : nil }
         isEndStated = strand.isItem || !period.isEndInferred
         isItem = strand.isItem
         isRest = strand.start > period.start

@@ -250,6 +250,7 @@ struct TenureReading {
             tenures[place].end > tenures[next].start.addingClamped(Self.slack)
         else { return }
         tenures[next].end = tenures[place].end
+        tenures[next].instalmentsEnd = tenures[place].instalmentsEnd
     }
 
     /// The same of the old product.

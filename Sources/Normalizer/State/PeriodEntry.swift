@@ -1,34 +1,6 @@
 import FoundationEssentials
 
 extension SubscriptionState {
-    /// The statements about something else that name a period while it runs: the last that has its start, and the last that has its end
-    /// alone. They say two things, so neither takes the other's place.
-    struct Mentions: Equatable, Sendable {
-        /// The one with the start first.
-        private(set) var inOrder: [Assertion<Fact.Period>] = []
-
-        var withStart: Assertion<Fact.Period>? { inOrder.first { !$0.value.isStartInferred } }
-        var withEndAlone: Assertion<Fact.Period>? { inOrder.first { $0.value.isStartInferred } }
-
-        mutating func insert(_ assertion: Assertion<Fact.Period>) {
-            let isLast = assertion.value.isStartInferred
-            guard let place = inOrder.firstIndex(where: { $0.value.isStartInferred == isLast }) else {
-                return inOrder.insert(assertion, at: isLast ? inOrder.endIndex : 0)
-            }
-            if inOrder[place].precedes(assertion) { inOrder[place] = assertion }
-        }
-
-        mutating func merge(_ other: Mentions) {
-            for assertion in other.inOrder { insert(assertion) }
-        }
-
-        func without(_ assertion: Assertion<Fact.Period>) -> Mentions {
-            var rest = self
-            rest.inOrder.removeAll { $0 == assertion }
-            return rest
-        }
-    }
-
     /// Everything known about one period. Copies of a state share entries, and replace them rather than change them.
     package struct PeriodEntry: Hashable, Sendable, Codable {
         // As a struct, a decision over ten periods takes 82 µs for 44, and over a thousand 214 for 136.
@@ -37,6 +9,8 @@ extension SubscriptionState {
             let startStatement: Assertion<Fact.Period>?
             let named: Mentions
             let firstStated: Int64?
+            /// The end by the statement of that moment, if the last statement has another one.
+            let firstEnd: Int64?
             let lineages: Set<SubscriptionID>
             let products: [ProductID: Int64]?
             let phases: [PeriodPhase: Int64]?
@@ -47,6 +21,7 @@ extension SubscriptionState {
                 startStatement: Assertion<Fact.Period>? = nil,
                 named: Mentions = Mentions(),
                 firstStated: Int64?,
+                firstEnd: Int64? = nil,
                 lineages: Set<SubscriptionID>,
                 products: [ProductID: Int64]? = nil,
                 phases: [PeriodPhase: Int64]? = nil,
@@ -56,6 +31,7 @@ extension SubscriptionState {
                 self.startStatement = startStatement
                 self.named = named
                 self.firstStated = firstStated
+                self.firstEnd = firstEnd
                 self.lineages = lineages
                 self.products = products
                 self.phases = phases
@@ -113,6 +89,21 @@ extension SubscriptionState {
         package var by: Citation { contents.statement.latest.by }
         /// When the period itself was first stated: earlier statements about the lineage may be out of date.
         package var firstStated: Int64? { contents.firstStated }
+        /// The end that its first statement has, or the latest time there is.
+        private var firstEnd: Int64 { contents.firstEnd ?? Self.storable(contents.statement.latest.value) }
+
+        private static func storable(_ period: Fact.Period) -> Int64 {
+            min(period.period.endMilliseconds, Limits.milliseconds.upperBound)
+        }
+
+        /// The end that its charge was for, if it was put off since. One that leaves most of the period is that of an earlier period whose
+        /// name this one has.
+        var endBeforeDelay: Int64? {
+            let (start, end) = (start, contents.statement.latest.value.period.endMilliseconds)
+            guard let first = contents.firstEnd, first < end, end < .max else { return nil }
+            return first - start > (end - start) / 4 ? first : nil
+        }
+
         /// The lineages that it was stated for; more than one where lineages are linked.
         package var lineages: Set<SubscriptionID> { contents.lineages }
 
@@ -164,6 +155,7 @@ extension SubscriptionState {
                 startStatement: contents.startStatement,
                 named: contents.named,
                 firstStated: firstStated,
+                firstEnd: contents.firstEnd,
                 lineages: lineages,
                 paidPhase: contents.paidPhase
             )
@@ -179,6 +171,7 @@ extension SubscriptionState {
                 startStatement: contents.startStatement,
                 named: contents.named,
                 firstStated: firstStated,
+                firstEnd: contents.firstEnd,
                 lineages: lineages,
                 products: contents.products,
                 phases: phases.merging(other.phases, uniquingKeysWith: min),
@@ -195,11 +188,14 @@ extension SubscriptionState {
                 start: assertion.value.period.start,
                 end: end == .max ? nil : Date(millisecondsSince1970: end)
             )
+            // Some senders keep the name for a renewal, which begins no earlier than the end.
+            let isDelay = named.value.isStartInferred || named.value.period.startMilliseconds < firstEnd
             var entry = self
             entry.contents = Contents(
                 Register(assertion),
                 startStatement: contents.startStatement,
                 firstStated: firstStated ?? named.by.milliseconds,
+                firstEnd: firstStated != nil && isDelay ? firstEnd : nil,
                 lineages: lineages,
                 products: contents.products,
                 phases: contents.phases,
@@ -232,7 +228,10 @@ extension SubscriptionState {
             var named = self.named
             named.merge(other.named)
             named = named.without(statement.latest)
-            let firstStated = [firstStated, other.firstStated].compactMap(\.self).min()
+            let first = [self, other].compactMap { entry in entry.firstStated.map { (at: $0, end: entry.firstEnd) } }
+                .min { ($0.at, $0.end) < ($1.at, $1.end) }
+            let firstStated = first?.at
+            let firstEnd = first.flatMap { $0.end == Self.storable(statement.latest.value) ? nil : $0.end }
             let lineages = contents.lineages.union(other.lineages)
             let products = products.merging(other.products, uniquingKeysWith: min)
             // Most periods are of one product, which the first statement says all of.
@@ -248,8 +247,8 @@ extension SubscriptionState {
             let paidPhase = [contents.paidPhase, other.contents.paidPhase].compactMap(\.self)
                 .min { $0.rawValue < $1.rawValue }
             if statement == contents.statement, startStatement == contents.startStatement, named == contents.named,
-                firstStated == contents.firstStated, lineages == contents.lineages, several == contents.products,
-                severalPhases == contents.phases, paidPhase == contents.paidPhase
+                firstStated == contents.firstStated, firstEnd == contents.firstEnd, lineages == contents.lineages,
+                several == contents.products, severalPhases == contents.phases, paidPhase == contents.paidPhase
             {
                 return
             }
@@ -258,6 +257,7 @@ extension SubscriptionState {
                 startStatement: startStatement,
                 named: named,
                 firstStated: firstStated,
+                firstEnd: firstEnd,
                 lineages: lineages,
                 products: several,
                 phases: severalPhases,
@@ -290,6 +290,7 @@ extension SubscriptionState {
             case namedEnd = "named_end"
             case startStatement = "start_statement"
             case firstStatedAt = "first_stated_at"
+            case firstEnd = "first_end"
             case paidPhase = "paid_phase"
         }
 
@@ -308,6 +309,7 @@ extension SubscriptionState {
                 startStatement: try container.decodeIfPresent(Assertion<Fact.Period>.self, forKey: .startStatement),
                 named: named,
                 firstStated: try container.decodeIfPresent(EventTime.self, forKey: .firstStatedAt)?.milliseconds,
+                firstEnd: try container.decodeIfPresent(EventTime.self, forKey: .firstEnd)?.milliseconds,
                 lineages: Set(try container.decode([SubscriptionID].self, forKey: .lineages)),
                 products: products.count < 2
                     ? nil
@@ -333,6 +335,8 @@ extension SubscriptionState {
             try container.encodeIfPresent(contents.named.withEndAlone, forKey: .namedEnd)
             let firstStatedAt = firstStated.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
             try container.encodeIfPresent(firstStatedAt, forKey: .firstStatedAt)
+            let firstEnd = contents.firstEnd.map { EventTime(wrappedValue: Date(millisecondsSince1970: $0)) }
+            try container.encodeIfPresent(firstEnd, forKey: .firstEnd)
             try container.encode(lineages.inOrder, forKey: .lineages)
             if let products = contents.products {
                 let stated = products.sorted { $0.key < $1.key }
@@ -350,6 +354,7 @@ extension SubscriptionState {
         package static func == (lhs: PeriodEntry, rhs: PeriodEntry) -> Bool {
             lhs.contents === rhs.contents
                 || (lhs.firstStated == rhs.firstStated && lhs.statement == rhs.statement
+                    && lhs.contents.firstEnd == rhs.contents.firstEnd
                     && lhs.contents.startStatement == rhs.contents.startStatement
                     && lhs.contents.named == rhs.contents.named && lhs.lineages == rhs.lineages
                     && lhs.contents.products == rhs.contents.products
