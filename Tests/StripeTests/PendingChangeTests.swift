@@ -224,6 +224,29 @@ struct PendingChangeTests {
         #expect(host.kinds.last == "expired")
     }
 
+    /// An invoice that bills an earlier change, too, does not say which one its charge fails for. The update does.
+    @Test("an attempt that does not show the change leaves what is known of it", arguments: ItemTests.versions)
+    func severalChanges(version: StripeSimulator.Version) throws {
+        let change = Change(
+            testDescription: "beside an earlier one",
+            price: Self.agency,
+            lines: [
+                .init(Self.basic, amount: -500, from: Self.middle - day, to: Self.next, isProration: true),
+                .init(Self.agency, amount: 2500, from: Self.middle, to: Self.next, isProration: true),
+            ]
+        )
+        let news = [
+            Self.isMade("past_due", in: version), Self.invoice(change, attempt: 2, at: Self.middle + day, in: version),
+        ]
+        let known = try RareFlowTests.Host(adapter(), Self.began(in: version) + [news[0]]).state
+        try RareFlowTests.Host.inEachOrder(news, after: Self.began(in: version), by: adapter()) { host in
+            for days: Int64 in [15, 17, 29] {
+                #expect(Self.balance(host.state, on: days) == Self.balance(known, on: days))
+                #expect(Self.balance(host.state, on: days) <= 200)
+            }
+        }
+    }
+
     /// A month that was paid for, the first or one that renews it, and in its middle a change whose charge fails.
     private struct PaidMonth {
         let start: Int64

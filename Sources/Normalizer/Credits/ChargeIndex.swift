@@ -90,12 +90,12 @@ struct ChargeIndex {
         for item in timeline.items where item.grantedSince <= item.start { beginnings[item.start, default: 0] += 1 }
     }
 
-    /// The failed charges for changes within periods, by their transactions.
+    /// The failed charges for changes within periods that are known, by their transactions.
     private static func failedChanges(of state: SubscriptionState) -> [TransactionID: Fact.Billing.FailedCharge] {
         var failed: [TransactionID: Fact.Billing.FailedCharge] = [:]
         // In a fixed order, since linked names may state one charge differently.
         for statement in state.lineages.flatMap({ state.registers[$0]?.unpaidChanges?.inOrder ?? [] }) {
-            guard let charge = statement.value.charge else { continue }
+            guard let charge = statement.value.charge, charge.changeStart != nil else { continue }
             failed[state.transaction(named: charge.transaction)] = charge
         }
         return failed

@@ -50,19 +50,22 @@ package enum FirstWithoutAccess: FailedChargeChoice {
 }
 
 /// A change within a period whose own charge failed is not paid for until that is. One that leaves open if there is access is kept
-/// whatever it says of the change.
+/// whatever it says of the change. The last statement that shows the change counts: another one does not say what is unpaid.
 package enum UnpaidChange: FailedChargeChoice {
     package static func name(of billing: Fact.Billing) -> FailedChargeName? {
         billing.charge.map { .change($0.transaction) }
     }
 
     package static func includes(_ billing: Fact.Billing) -> Bool {
-        billing.status == .unknown || billing.status != .settled && billing.charge?.changeStart != nil
+        billing.status == .unknown || billing.status != .settled && showsChange(billing)
     }
 
     package static func prefers(_ assertion: Assertion<Fact.Billing>, to known: Assertion<Fact.Billing>) -> Bool {
-        known.precedes(assertion)
+        let (shows, showed) = (showsChange(assertion.value), showsChange(known.value))
+        return shows == showed ? known.precedes(assertion) : shows
     }
+
+    private static func showsChange(_ billing: Fact.Billing) -> Bool { billing.charge?.changeStart != nil }
 }
 
 /// Failed charges: one statement of each, whatever the order of arrival.
