@@ -12,11 +12,13 @@ extension PlayItem {
             || predecessor?.lineItems.contains { $0.latestSuccessfulOrderID == orderID } == true
     }
 
-    /// True if it was renewed under this token. The order of a renewal may be of the purchase before, as when a change charges
-    /// nothing, and only that purchase shows it.
-    var wasRenewed: Bool { isRenewalOrder && !isContinued && (!hasPurchaseBefore || predecessor != nil) }
+    /// True if it was renewed under this token. After a change that charges nothing, the order of a renewal may be of the purchase
+    /// before, and only that purchase shows it.
+    var wasRenewed: Bool { isRenewalOrder && !isContinued && (predecessor != nil || !chargesNothing) }
 
-    private var hasPurchaseBefore: Bool { purchase.linkedPurchaseToken.map { !$0.value.isEmpty } ?? false }
+    private var chargesNothing: Bool {
+        item.replacement?.mode.map { [.withoutProration, .withTimeProration].contains($0) } ?? false
+    }
 
     /// True if it continues with the product that the order paid for: until the date of a deferred change, or kept.
     private var isLeftAsItWas: Bool {
