@@ -163,8 +163,10 @@ final class Pacing: Sendable {
             }
             bucket.add(number, priority)
             guard pause <= .zero else { return (pause, true) }
-            // Rounded up, so that a sleeper is not awake a moment too early and has to sleep again.
-            return (.milliseconds(Int64((missing / rate * 1000).rounded(.up))), false)
+            // Not all of it at once, since those before may leave. Rounded up, so that a sleeper is not awake a moment too early and
+            // has to sleep again.
+            let seconds = min(missing / rate, max(1 / rate, 1))
+            return (.milliseconds(Int64((seconds * 1000).rounded(.up))), false)
         }
     }
 
