@@ -208,12 +208,20 @@ struct LateNewsTests {
         }
         #expect(access == [true, true, true, false])
         #expect(Self.grants(ledger).map(\.credits) == [200, 200])
+        var missed = ledger
         let deferral = ledger.apply(try Play.map(9, later, at: askedAt - 1000, askedAt: askedAt + 5000))
         // The look-up has found the new end, which is not the one before.
         let (before, after) = (Play.date(Self.start + 14 * Self.day), Play.date(Self.start + 44 * Self.day))
         #expect(
             deferral.filter(\.isNews).map(\.event.event)
                 == [.extended(.init(from: before, to: after, reason: .deferral))]
+        )
+        // If that notification is lost, the next deferral begins at the end that the look-up found.
+        let again = later.with { $0.items[0].expiry = Self.start + 74 * Self.day }
+        let next = missed.apply(try Play.map(9, again, at: askedAt + Self.day))
+        let last = Play.date(Self.start + 74 * Self.day)
+        #expect(
+            next.filter(\.isNews).map(\.event.event) == [.extended(.init(from: after, to: last, reason: .deferral))]
         )
     }
 

@@ -97,10 +97,10 @@ extension SubscriptionState {
         }
 
         /// The end that its charge was for, if it was put off since. One that leaves most of the period is that of an earlier period whose
-        /// name this one has.
+        /// name this one has. Of two products, each has an end of its own.
         var endBeforeDelay: Int64? {
             let (start, end) = (start, contents.statement.latest.value.period.endMilliseconds)
-            guard let first = contents.firstEnd, first < end, end < .max else { return nil }
+            guard contents.products == nil, let first = contents.firstEnd, first < end, end < .max else { return nil }
             return first - start > (end - start) / 4 ? first : nil
         }
 

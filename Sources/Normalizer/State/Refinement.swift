@@ -69,8 +69,8 @@ struct Refinement {
                 let start = event.period?.startMilliseconds
                 let known = prior.timeline.period(transaction: reading.subjectTransaction, start: start)
                 // A look-up may have found the new end before its notification came.
-                let before = known.flatMap { SubscriptionState.date($0.statedEnd) }
-                extended.from = before == extended.to ? nil : before
+                let ends = [known?.fact.period.end, known.flatMap { SubscriptionState.date($0.statedEnd) }]
+                extended.from = ends.compactMap(\.self).first { $0 != extended.to }
                 refined.event = .extended(extended)
             }
         default:
