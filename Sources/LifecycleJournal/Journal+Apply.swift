@@ -187,14 +187,21 @@ extension Journal {
         _ transaction: any JournalTransaction
     ) async throws -> [(record: JournalRecord, transfer: AccountTransfer)] {
         var transfers: [(JournalRecord, AccountTransfer)] = []
-        let selection = JournalSelection(group: JournalKey.text(account), limit: 500)
-        for row in try await transaction.allRecords(selection, in: .transfer) {
+        for key in try await transferKeys(naming: account, transaction) {
             // Erased, by the other account that it names.
-            guard let record = try await transaction.record(String(decoding: row.body, as: UTF8.self), in: .transfer)
-            else { continue }
+            guard let record = try await transaction.record(key, in: .transfer) else { continue }
             transfers.append((record, try CanonicalJSON.value(from: record.body)))
         }
         return transfers
+    }
+
+    /// Under what the transfers that name an account are kept, each once whatever number of accounts it names.
+    static func transferKeys(
+        naming account: Account.Identifier,
+        _ transaction: any JournalTransaction
+    ) async throws -> [String] {
+        let selection = JournalSelection(group: JournalKey.text(account), limit: 500)
+        return try await transaction.allRecords(selection, in: .transfer).map { String(decoding: $0.body, as: UTF8.self) }
     }
 }
 

@@ -224,7 +224,7 @@ extension Journal {
         let accounts = ledger.accounts + ledger.transfers.flatMap(\.transfer.from)
         var isConcerned = !ledger.transfers.isEmpty
         for account in accounts where !isConcerned {
-            isConcerned = try await !Self.transfers(naming: account, transaction).isEmpty
+            isConcerned = try await !Self.transferKeys(naming: account, transaction).isEmpty
         }
         if isConcerned {
             ledger.merge(try await Self.rows(of: accounts, replacingUnreadable: isReplacing, transaction).ledger)

@@ -53,18 +53,22 @@ extension Journal {
         var known = Set(accounts)
         var open = accounts
         var lineages: Set<SubscriptionID> = []
-        var transfers: Set<AccountTransfer> = []
+        // By key, since each is found again under every name that it has.
+        var transfers: [String: AccountTransfer] = [:]
         while !open.isEmpty {
             for account in open {
                 // Without the source: a transfer moves a store's purchases by the same name.
                 let group = JournalKey.text(account)
                 lineages.formUnion(try await StateRows.lineages(in: .account, of: group, transaction))
-                transfers.formUnion(try await Self.transfers(naming: account, transaction).map(\.transfer))
+                for key in try await Self.transferKeys(naming: account, transaction) where transfers[key] == nil {
+                    guard let record = try await transaction.record(key, in: .transfer) else { continue }
+                    transfers[key] = try CanonicalJSON.value(from: record.body)
+                }
             }
             rows = try await StateRows(linkedTo: lineages, replacingUnreadable: isReplacing, transaction)
-            ledger = AccountLedger(rows.states, transfers: transfers)
+            ledger = AccountLedger(rows.states, transfers: transfers.values)
             // A customer's purchases may be bound to their other names, or to the accounts they were transferred from.
-            open = (ledger.accounts + transfers.flatMap(\.transfer.from)).filter { known.insert($0).inserted }
+            open = (ledger.accounts + transfers.values.flatMap(\.transfer.from)).filter { known.insert($0).inserted }
         }
         return (ledger, rows)
     }

@@ -109,10 +109,10 @@ public final class MemoryJournal: JournalStorage {
         }
 
         func records(_ selection: JournalSelection, in table: JournalTable) -> [JournalRecord] {
-            let group = selection.group.map { Array($0.utf8) }
+            let group = selection.group?.utf8
             let found = (rows.tables[table] ?? [:]).values.filter { record in
-                (group == nil || Array(record.group.utf8) == group) && record.order <= selection.last
-                    && (record.order, record.number) > (selection.order, selection.number)
+                record.order <= selection.last && (record.order, record.number) > (selection.order, selection.number)
+                    && (group.map(record.group.utf8.elementsEqual) ?? true)
             }
             return Array(found.sorted { ($0.order, $0.number) < ($1.order, $1.number) }.prefix(selection.limit))
         }

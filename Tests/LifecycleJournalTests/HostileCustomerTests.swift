@@ -35,7 +35,7 @@ struct HostileCustomerTests {
                 return result("1", .appStore, at: time, facts: [.owner(owner)])
             case .transfers:
                 func names(_ account: String) -> [Account.Identifier] {
-                    (0..<50).map { .init("\(account)\($0)", .appUserID) }
+                    (0..<20).map { .init("\(account)\($0)", .appUserID) }
                 }
                 let (from, to) = number % 2 == 0 ? ("a", "b") : ("b", "a")
                 let transfer = LifecycleEvent.Transfer(from: names(from), to: names(to))
