@@ -201,7 +201,9 @@ extension Journal {
         _ transaction: any JournalTransaction
     ) async throws -> [String] {
         let selection = JournalSelection(group: JournalKey.text(account), limit: 500)
-        return try await transaction.allRecords(selection, in: .transfer).map { String(decoding: $0.body, as: UTF8.self) }
+        return try await transaction.allRecords(selection, in: .transfer).map {
+            String(decoding: $0.body, as: UTF8.self)
+        }
     }
 }
 

@@ -220,6 +220,19 @@ struct PlayIdentityTests {
         }
     }
 
+    /// A relay does not say which order the first one is when it tells of a deferral.
+    @Test("a deferral gives no instalment, whichever channel tells of it, and in any order", arguments: [false, true])
+    func deferral(isReversed: Bool) async throws {
+        let channels = try await PlayChannels(.deferred)
+        let policy = CreditPolicy(["premium:monthly": .init(credits: 200, every: CalendarDuration(days: 7))])
+        let end = Date(millisecondsSince1970: Day.of(44) - 1)
+        for events in [channels.google, channels.relayed, channels.google + channels.relayed] {
+            let ledger = Backend(isReversed ? events.reversed() : events).ledger
+            let statement = CreditStatement(of: ledger.states, under: policy, uses: [], at: end)
+            #expect(statement.grants.map(\.reason) == (0..<5).map { .instalment($0) })
+        }
+    }
+
     // A grace period that is over is no longer kept, so that only its own time tells of it.
     @Test(
         "looked back on, the channels decide alike on access",

@@ -242,6 +242,27 @@ struct ChangeChainCreditTests {
         #expect((325 + 15...325 + 22).contains(balance))
     }
 
+    @Test(
+        "an end put off after a change for nothing gives no instalment, also if the first purchase is unknown"
+    )
+    func endPutOffAfterFreeChange() throws {
+        let free = Purchase(product: "pro", mode: "WITHOUT_PRORATION", begins: 15, charge: 0)
+        let (bought, replaced, last) = try Self.notified([.basic, free])
+        let putOff = try last.notified(9, at: 17) { $0.items[0].expiry = Self.time(33) }
+        let every = CalendarDuration(days: 10)
+        let policy = CreditPolicy([
+            "basic": .init(credits: 200, every: every), "pro": .init(credits: 500, every: every),
+        ])
+        for results in [bought + replaced + [putOff], bought.suffix(1) + replaced + [putOff]] {
+            var ledger = AccountLedger(applying: results.flatMap(\.events))
+            for statement in results.flatMap(\.statements) { ledger.apply(statement) }
+            let grants = [29.5, 32].map { day in
+                CreditStatement(of: ledger.states, under: policy, uses: [], at: Play.date(Self.time(day))).grants
+            }
+            #expect(grants[0].count == grants[1].count, "of \(results.count)")
+        }
+    }
+
     /// The replaced purchase may end with the change, days after access ended, or with what was paid for.
     @Test(
         "what lapsed with account hold stays so when the customer buys again",

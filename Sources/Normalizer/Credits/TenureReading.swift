@@ -260,6 +260,7 @@ struct TenureReading {
             tenures[place].end <= tenures[next].start.addingClamped(Self.slack)
         else { return }
         tenures[place].end = tenures[next].end
+        tenures[place].instalmentsEnd = tenures[next].instalmentsEnd
     }
 
     private mutating func link(_ place: Int, to next: Int) {

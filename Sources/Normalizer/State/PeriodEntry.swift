@@ -97,10 +97,11 @@ extension SubscriptionState {
         }
 
         /// The end that its charge was for, if it was put off since. One that leaves most of the period is that of an earlier period whose
-        /// name this one has. Of two products, each has an end of its own.
+        /// name this one has. Of two products, each has an end of its own; but some channels leave out the base plan of one.
         var endBeforeDelay: Int64? {
             let (start, end) = (start, contents.statement.latest.value.period.endMilliseconds)
-            guard contents.products == nil, let first = contents.firstEnd, first < end, end < .max else { return nil }
+            guard let first = contents.firstEnd, first < end, end < .max, products.keys.allSatisfy(fact.product.mayBe)
+            else { return nil }
             return first - start > (end - start) / 4 ? first : nil
         }
 
@@ -162,22 +163,35 @@ extension SubscriptionState {
             return entry
         }
 
-        /// The same statements, with the terms that another entry of the period states, if these state none.
-        func withTerms(of other: PeriodEntry) -> PeriodEntry {
-            guard statement.latest.value.isPhaseInferred, !other.phases.isEmpty else { return self }
+        /// The same statements, with what an earlier entry of the period, or one at the same time, says besides: its terms, if these state
+        /// none, and its first end. A channel may name the first order of a purchase, and leave it out of what it tells later.
+        func completed(by other: PeriodEntry) -> PeriodEntry {
+            let names = Set([self, other].compactMap(\.fact.transaction)).filter { !$0.isEmpty }
+            let isOneOrder = names.count < 2 && fact.product.mayBe(other.fact.product)
+            let firstEnd =
+                isOneOrder ? Self.firstEnd([self, other], before: statement.latest.value) : contents.firstEnd
+            let hasTerms = !statement.latest.value.isPhaseInferred || other.phases.isEmpty
+            guard !hasTerms || firstEnd != contents.firstEnd else { return self }
             var entry = self
             entry.contents = Contents(
                 statement,
                 startStatement: contents.startStatement,
                 named: contents.named,
                 firstStated: firstStated,
-                firstEnd: contents.firstEnd,
+                firstEnd: firstEnd,
                 lineages: lineages,
                 products: contents.products,
-                phases: phases.merging(other.phases, uniquingKeysWith: min),
+                phases: hasTerms ? contents.phases : phases.merging(other.phases, uniquingKeysWith: min),
                 paidPhase: contents.paidPhase
             )
             return entry
+        }
+
+        /// The end by the first statement in some entries of one period, if that is not the last one's.
+        private static func firstEnd(_ entries: [PeriodEntry], before last: Fact.Period) -> Int64? {
+            entries.compactMap { entry in entry.firstStated.map { (at: $0, end: entry.firstEnd) } }
+                .min { ($0.at, $0.end) < ($1.at, $1.end) }
+                .flatMap { $0.end == storable(last) ? nil : $0.end }
         }
 
         /// The same period as a statement about something else names it, which counts here as one of the period itself.
@@ -228,10 +242,8 @@ extension SubscriptionState {
             var named = self.named
             named.merge(other.named)
             named = named.without(statement.latest)
-            let first = [self, other].compactMap { entry in entry.firstStated.map { (at: $0, end: entry.firstEnd) } }
-                .min { ($0.at, $0.end) < ($1.at, $1.end) }
-            let firstStated = first?.at
-            let firstEnd = first.flatMap { $0.end == Self.storable(statement.latest.value) ? nil : $0.end }
+            let firstStated = [self, other].compactMap(\.firstStated).min()
+            let firstEnd = Self.firstEnd([self, other], before: statement.latest.value)
             let lineages = contents.lineages.union(other.lineages)
             let products = products.merging(other.products, uniquingKeysWith: min)
             // Most periods are of one product, which the first statement says all of.

@@ -300,12 +300,12 @@ struct PeriodTimeline {
             periods[last].named.merge(entry.named)
             let known = periods[last].transaction
             if periods[last].entry.statement.latest.precedes(entry.statement.latest) {
-                periods[last].entry = entry.withTerms(of: periods[last].entry)
+                periods[last].entry = entry.completed(by: periods[last].entry)
                 periods[last].end = entry.fact.period.endMilliseconds
                 periods[last].statedEnd = periods[last].end
                 periods[last].transaction = transaction ?? known
             } else {
-                periods[last].entry = periods[last].entry.withTerms(of: entry)
+                periods[last].entry = periods[last].entry.completed(by: entry)
                 periods[last].transaction = known ?? transaction
             }
             for name in [known, transaction].compactMap(\.self) {
