@@ -11,7 +11,7 @@ struct CreditPropertyTests {
         .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
     private static let isLong = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1"
-    private static let lives: UInt64 = isLong ? 20_000 : 1000
+    private static let lives: UInt64 = isLong ? 20_000 : 400
 
     @Test(
         "another program, written from the documentation, reckons the same",

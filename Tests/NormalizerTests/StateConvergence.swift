@@ -301,7 +301,7 @@ struct StateConvergence {
         }
     }
 
-    @Test("events mixed from the written stories lead to one state", arguments: seeds.prefix(4))
+    @Test("events mixed from the written stories lead to one state", arguments: seeds.prefix(2))
     func mixedStories(first: UInt64) {
         for seed in (0..<10).map({ first &+ $0 }) {
             var random = SeededGenerator(seed: seed)
