@@ -97,7 +97,9 @@ import Darwin
         let message = unsafe PQerrorMessage(handle).map { unsafe String(cString: $0) } ?? ""
         let words = message.split(separator: "\n").joined(separator: " ")
         let isForGood = [
-            "authentication failed", "does not exist", "certificate", "SSL", "no password supplied", "pg_hba",
+            // A connection that breaks while TLS begins has words about SSL, too, and is no wrong setting.
+            "authentication failed", "does not exist", "certificate", "does not support SSL", "no password supplied",
+            "pg_hba",
         ]
         .contains { words.contains($0) }
         return JournalError(isForGood ? .configuration : .unavailable, "PostgreSQL: \(words)")

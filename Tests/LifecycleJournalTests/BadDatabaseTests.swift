@@ -193,22 +193,45 @@ struct BadDatabaseTests {
         func hosts() async throws {
             let server = try await PostgresServer.shared()
             let name = server.name(try await server.database())
-            let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let (silent, port) = try Self.listening()
             defer { close(silent) }
+            let url = server.address(name).replacing("lifecycle@", with: "lifecycle@127.0.0.1:\(port),")
+            #expect(await code(url) { $0.connectTimeout = .seconds(12) } == nil)
+        }
+
+        @Test(
+            "A server that ends the connection while TLS begins cannot be reached, and one without TLS is a wrong setting",
+            arguments: [("S", JournalError.Code.unavailable), ("N", .configuration)]
+        )
+        func withoutTLS(answer: String, code: JournalError.Code) async throws {
+            let (listening, port) = try Self.listening()
+            defer { close(listening) }
+            Thread.detachNewThread {
+                let client = accept(listening, nil, nil)
+                var request = [UInt8](repeating: 0, count: 8)
+                _ = unsafe read(client, &request, request.count)
+                _ = unsafe write(client, Array(answer.utf8), 1)
+                close(client)
+            }
+            #expect(await self.code("postgresql://lifecycle@127.0.0.1:\(port)/lifecycle?sslmode=require") == code)
+        }
+
+        /// A socket that takes connections without a word, and its port.
+        private static func listening() throws -> (socket: Int32, port: UInt16) {
+            let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            // It is bound to a free port, and takes connections without a word. The system reads and writes the address during the calls.
+            // The port is any free one. The system reads and writes the address during the calls.
             let port = try unsafe withUnsafeMutablePointer(to: &address) { pointer in
                 try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-                    try #require(unsafe bind(silent, pointer, size) == 0 && listen(silent, 8) == 0)
-                    try #require(unsafe getsockname(silent, pointer, &size) == 0)
+                    try #require(unsafe bind(listening, pointer, size) == 0 && listen(listening, 8) == 0)
+                    try #require(unsafe getsockname(listening, pointer, &size) == 0)
                 }
                 return unsafe UInt16(bigEndian: pointer.pointee.sin_port)
             }
-            let url = server.address(name).replacing("lifecycle@", with: "lifecycle@127.0.0.1:\(port),")
-            #expect(await code(url) { $0.connectTimeout = .seconds(12) } == nil)
+            return (listening, port)
         }
 
         @Test("A task that is cancelled ends at once while the server hangs")
