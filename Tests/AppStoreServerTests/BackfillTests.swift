@@ -85,6 +85,24 @@ import Testing
         }
     }
 
+    /// As when Apple has a new root certificate.
+    @Test("keeps what it cannot prove, and a replay takes it in once the settings are right")
+    func unproven() async throws {
+        let (world, deliveries) = try world()
+        let journal = Journal(MemoryJournal(), now: { World.start })
+        let strange = try world.client(adapter: World(seed: "another root").adapter()).history(in: .production)
+        let report = try await journal.backfill(from: strange, since: Self.start)
+        #expect(report.unreadable == deliveries.count && report.newEvents == 0)
+        let kept = try await journal.quarantine.list()
+        #expect(kept.count == deliveries.count)
+        // They are older than a webhook may be.
+        let adapter = try world.adapter(maximumAge: .seconds(14 * 86_400))
+        for entry in kept { #expect(await journal.quarantine.replay(entry, with: adapter).decision == .accept) }
+        let whole = Journal(MemoryJournal(), now: { World.start })
+        for delivery in deliveries { _ = await whole.receive(delivery, with: try world.adapter()) }
+        #expect(try await Outcome(journal).events == Outcome(whole).events)
+    }
+
     @Test("goes on where it was broken off, and notes nothing that is not kept")
     func interruption() async throws {
         let (world, deliveries) = try world()

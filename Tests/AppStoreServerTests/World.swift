@@ -52,16 +52,17 @@ final class World: Sendable {
         }
     }
 
-    func adapter() throws -> AppleAdapter {
+    func adapter(maximumAge: Duration? = nil) throws -> AppleAdapter {
         let apple = state.withLock { $0.production.apple }
         var configuration = try AppleAdapter.Configuration(trusting: apple)
         configuration.environments = [.production, .sandbox]
-        configuration.maximumAge = nil
+        configuration.maximumAge = maximumAge
         return try AppleAdapter(configuration)
     }
 
     func client(
         _ change: (inout AppStoreServerClient.Configuration) throws -> Void = { _ in },
+        adapter: AppleAdapter? = nil,
         transport: (any HTTPTransportProtocol)? = nil,
         clock: TestClock? = nil,
         now: (@Sendable () -> Date)? = nil
@@ -78,7 +79,7 @@ final class World: Sendable {
         try change(&configuration)
         return try AppStoreServerClient(
             configuration,
-            adapter: try adapter(),
+            adapter: try adapter ?? self.adapter(),
             transport: transport ?? self.transport,
             clock: clock ?? self.clock,
             now: now ?? { self.now }
