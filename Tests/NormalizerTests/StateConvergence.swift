@@ -285,7 +285,8 @@ private func converges<K: Knowledge>(_ events: [NormalizedEvent], as: K.Type, se
 @Suite("Convergence", .timeLimit(.minutes(5)))
 struct StateConvergence {
     /// Three hundred stories in the ordinary run, two thousand in the long one.
-    private static let storiesPerChunk = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 100 : 15
+    private static let storiesPerChunk = isLong ? 100 : 15
+    private static let isLong = ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1"
 
     /// A new seed each run; a failure prints the seed of its story, which `RandomStory(seed:)` makes again.
     private static let seeds: [UInt64] = {
@@ -301,7 +302,7 @@ struct StateConvergence {
         }
     }
 
-    @Test("events mixed from the written stories lead to one state", arguments: seeds.prefix(2))
+    @Test("events mixed from the written stories lead to one state", arguments: seeds.prefix(isLong ? 4 : 2))
     func mixedStories(first: UInt64) {
         for seed in (0..<10).map({ first &+ $0 }) {
             var random = SeededGenerator(seed: seed)

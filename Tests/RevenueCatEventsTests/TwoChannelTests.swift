@@ -212,7 +212,7 @@ struct TwoChannelTests {
         let expected = Backend(all).ledger
         let once = Self.facts(channels.apple)
         var generator = SeededGenerator(seed: 17)
-        for _ in 0..<20 {
+        for _ in 0..<(ProcessInfo.processInfo.environment["LIFECYCLE_LONG"] == "1" ? 50 : 20) {
             let backend = Backend(all.shuffled(using: &generator))
             #expect(backend.ledger == expected)
             for (kind, count) in Self.facts(backend.acts) { #expect(count <= once[kind] ?? 0, "\(kind)") }
